@@ -43,10 +43,10 @@ func handler(c app.Config) lambda.Handler {
 	rows, blobs := dynamo.New(tables), s3.New(c.AWS, c.Bucket, c.Local)
 	tokens := &accesstoken.Verifier{Keys: kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now), Now: time.Now}
 	verifier := &accesstoken.ActiveVerifier{Tokens: tokens, Credentials: dynamo.NewAuthStore(tables)}
-	mux, events := http.NewServeMux(), sqs.New(c.AWS, c.EventsQueueURL)
+	mux, events := http.NewServeMux(), sqs.New(c.AWS, c.EventsQueueURL, time.Now)
 	(&query.Service{Tokens: verifier, Store: stores.NewQuery(rows), Blobs: blobs, BaseURL: c.BaseURL, Now: time.Now}).Register(mux)
 	(&control.Service{
-		Tokens: verifier, Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL), Events: events,
+		Tokens: verifier, Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now), Events: events,
 		Releases: releasescheduler.New(c),
 		Now:      time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 	}).Register(mux)
@@ -55,7 +55,7 @@ func handler(c app.Config) lambda.Handler {
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	(&exports.Service{
-		Tokens: verifier, Store: stores.NewExports(rows), Files: blobs, Tasks: sqs.New(c.AWS, c.ExportsQueueURL),
+		Tokens: verifier, Store: stores.NewExports(rows), Files: blobs, Tasks: sqs.New(c.AWS, c.ExportsQueueURL, time.Now),
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	(&listapi.Service{

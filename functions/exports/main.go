@@ -28,7 +28,7 @@ func handler(c app.Config) lambda.Handler {
 	maker := &exports.Maker{
 		Store: stores.NewMaker(dynamo.New(c.Tables())),
 		Blobs: s3.New(c.AWS, c.Bucket, c.Local),
-		Tasks: sqs.New(c.AWS, c.ExportsQueueURL), Now: time.Now, PartSize: exports.PartSize,
+		Tasks: sqs.New(c.AWS, c.ExportsQueueURL, time.Now), Now: time.Now, PartSize: exports.PartSize,
 	}
 	return lambda.NewHandler(sqs.CountingBatchHandler(maker.Handle, (*export.Task).Received))
 }

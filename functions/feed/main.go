@@ -18,6 +18,6 @@ func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	rows := dynamo.New(c.Tables())
-	feeder := &feed.Feeder{Store: stores.NewFeed(rows), Queue: sqs.New(c.AWS, c.NotifyQueueURL), Now: time.Now}
-	return lambda.NewHandler(dynamo.OfStream(feeder.Handle, sqs.New(c.AWS, c.FeedDeadLettersURL)))
+	feeder := &feed.Feeder{Store: stores.NewFeed(rows), Queue: sqs.New(c.AWS, c.NotifyQueueURL, time.Now), Now: time.Now}
+	return lambda.NewHandler(dynamo.OfStream(feeder.Handle, sqs.New(c.AWS, c.FeedDeadLettersURL, time.Now)))
 }

@@ -32,7 +32,7 @@ func handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
 	rows, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
 	worker := &intake.Worker{
-		Store: stores.NewIntake(rows), Blobs: blobs, Open: blobs.OpenFile, Tasks: sqs.New(c.AWS, c.IntakeQueueURL), Now: time.Now,
+		Store: stores.NewIntake(rows), Blobs: blobs, Open: blobs.OpenFile, Tasks: sqs.New(c.AWS, c.IntakeQueueURL, time.Now), Now: time.Now,
 		PartLines: campaign.MaxMessages, OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now},
 		Dispatch: &dispatch.Service{
 			Store: rows.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},

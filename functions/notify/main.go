@@ -47,7 +47,7 @@ func handler(c app.Config) lambda.Handler {
 			&webhook.PostSums{Store: stores.Days},
 		},
 		Blobs:  s3.New(c.AWS, c.Bucket, c.Local),
-		Notify: sqs.New(c.AWS, c.NotifyQueueURL),
+		Notify: sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
 		HTTP:   netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),
 		Now:    time.Now, Jitter: rand.Float64,
 	}

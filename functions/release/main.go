@@ -26,8 +26,8 @@ func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	releaser := release.Releaser{
 		Store:      rows{stores.Batches, stores.Lanes, stores.Templates, stores.Tenants},
-		Frames:     sqs.New(c.AWS, c.SendQueueURL),
-		Releases:   sqs.New(c.AWS, c.ReleaseQueueURL),
+		Frames:     sqs.New(c.AWS, c.SendQueueURL, time.Now),
+		Releases:   sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
 		SweepAfter: c.SweepAfter, Now: time.Now,
 	}
 	return lambda.NewHandler(sqs.BatchHandler(releaser.Handle))

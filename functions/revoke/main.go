@@ -31,7 +31,7 @@ func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	stores, keys := dynamo.New(c.Tables()), ssm.Reader{Config: c.AWS, Now: time.Now}
-	revokes := sqs.New(c.AWS, c.RevokeQueueURL)
+	revokes := sqs.New(c.AWS, c.RevokeQueueURL, time.Now)
 	canceller := &control.Canceller{
 		Ledger: ledger{stores.Batches, stores.Campaigns, stores.Lanes, stores.Ledgers, stores.Moves}, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks:       revokes,

@@ -42,7 +42,7 @@ func handler(c app.Config) lambda.Handler {
 		Recorder:    recorder.New(c, stores),
 		OptOuts:     &optout.Book{Store: stores.OptOuts, Now: time.Now},
 		Lists:       &lookup.Cache{Store: stores.Lists, Blobs: blobs, Now: time.Now},
-		Queue:       sqs.New(c.AWS, c.SendQueueURL),
+		Queue:       sqs.New(c.AWS, c.SendQueueURL, time.Now),
 		LinkURL:     c.LinkURL,
 		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,
 	}

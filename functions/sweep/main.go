@@ -45,17 +45,17 @@ func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
-	frames := sqs.New(c.AWS, c.SendQueueURL)
+	frames := sqs.New(c.AWS, c.SendQueueURL, time.Now)
 	sweeper := &sweep.Sweeper{
 		Store:    due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers, stores.Submissions, stores.Templates},
 		Recorder: recorder.New(c, stores),
 		Expire:   (&expiry.Expirer{Store: stores.Erasure, Now: time.Now}).ExpireIfDue,
 		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Days, stores.Tenants}, Now: time.Now}).Recount,
-		Releases: sqs.New(c.AWS, c.ReleaseQueueURL),
+		Releases: sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
 		Frames:   frames, Waiting: frames.Waiting,
-		Notify:  sqs.New(c.AWS, c.NotifyQueueURL),
-		Revokes: sqs.New(c.AWS, c.RevokeQueueURL),
-		Intake:  sqs.New(c.AWS, c.IntakeQueueURL),
+		Notify:  sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
+		Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now),
+		Intake:  sqs.New(c.AWS, c.IntakeQueueURL, time.Now),
 		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
 		SweepAfter: c.SweepAfter, Now: time.Now,
 	}

@@ -237,15 +237,8 @@ func (s *Service) Message(ctx context.Context, sub submission.Submission, at int
 	if err != nil {
 		return 0, nil, err
 	}
-	p, _, err := submission.DecodePart(file)
-	if err != nil {
-		return 0, nil, err
-	}
-	if len(p) == 0 {
-		return 0, nil, campaign.ErrNotFound
-	}
-	at = min(at%campaign.MaxMessages, len(p)-1) // a part without the lines that were left out is shorter
-	return p[at].Line, p[at].Vars, nil
+	m, err := submission.DecodeOne(file, at%campaign.MaxMessages) // a part without the lines that were left out is shorter
+	return m.Line, m.Vars, err
 }
 
 // LeftOut yields the lines that get no message, in the order of the file.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -164,7 +163,7 @@ func (failingScheduler) Schedule(context.Context, campaign.Batch) error { return
 func (c *client) acceptWithoutRelease(call fields) campaign.Batch {
 	c.t.Helper()
 	service := &dispatch.Service{
-		Tokens:      &accesstoken.Verifier{Keys: &kms.Signer{Client: awskms.NewFromConfig(c.env.AWS()), KeyID: c.env["SIGNING_KEY_ID"]}, Now: time.Now},
+		Tokens:      &accesstoken.Verifier{Keys: kms.New(c.env.AWS(), c.env["SIGNING_KEY_ID"], "", time.Time{}, time.Now), Now: time.Now},
 		Store:       c.store(),
 		Blobs:       c.blobs(),
 		Releases:    failingScheduler{},

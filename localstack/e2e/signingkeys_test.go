@@ -86,7 +86,7 @@ func keyOf(t *testing.T, token string) string {
 func (r *rotation) signed(keyID string, issued time.Time) string {
 	r.t.Helper()
 	i := accesstoken.Issuer{
-		Signer: &kms.Signer{Client: awskms.NewFromConfig(r.env.AWS()), KeyID: keyID},
+		Signer: kms.New(r.env.AWS(), keyID, "", time.Time{}, time.Now),
 		Now:    func() time.Time { return issued },
 	}
 	token, err := i.Issue(r.t.Context(), r.env["BASE_URL"], accesstoken.Claims{

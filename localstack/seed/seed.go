@@ -15,7 +15,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"campaign-dispatch/internal/app/settingsstore"
@@ -227,7 +226,7 @@ func (s Seeder) Renew(ctx context.Context, named stackenv.Env) error {
 // accessToken returns a token of the demo tenant, signed with the stack's key and issued at the given time.
 func (s Seeder) accessToken(ctx context.Context, clientID, scope string, at time.Time) (string, error) {
 	issuer := accesstoken.Issuer{
-		Signer: &kms.Signer{Client: awskms.NewFromConfig(s.Env.AWS()), KeyID: s.Env["SIGNING_KEY_ID"]},
+		Signer: kms.New(s.Env.AWS(), s.Env["SIGNING_KEY_ID"], "", time.Time{}, time.Now),
 		Now:    func() time.Time { return at },
 	}
 	return issuer.Issue(ctx, s.Env["BASE_URL"], accesstoken.Claims{Tenant: tenant, ClientID: clientID, Scope: scope})

@@ -71,7 +71,7 @@ func newParts(c app.Config, tables dynamo.Tables) parts {
 	s, auth, blobs := dynamo.New(tables), dynamo.NewAuthStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
 	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
 	all := newRows(s)
-	tasks := sqs.New(c.AWS, c.ExportsQueueURL)
+	tasks := sqs.New(c.AWS, c.ExportsQueueURL, time.Now)
 	return parts{
 		mediaURL: tables.MediaURL, stores: s, auth: auth, rows: all, blobs: blobs, prober: media.NewProber(c.LocalWebhooks),
 		queries: &query.Service{Store: stores.NewQuery(s), Blobs: blobs, Now: time.Now},
@@ -110,8 +110,8 @@ type contactRows struct {
 
 func (a parts) campaignAreas(c app.Config) []area {
 	controls := &control.Service{
-		Store: stores.NewControl(a.stores), Revokes: sqs.New(c.AWS, c.RevokeQueueURL),
-		Events: sqs.New(c.AWS, c.EventsQueueURL), Releases: releasescheduler.New(c),
+		Store: stores.NewControl(a.stores), Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now),
+		Events: sqs.New(c.AWS, c.EventsQueueURL, time.Now), Releases: releasescheduler.New(c),
 		Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 	}
 	store := campaignRows{a.rows, a.auth}
@@ -165,7 +165,7 @@ type listRows struct {
 }
 
 func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Pages {
-	tasks, store := sqs.New(c.AWS, c.IntakeQueueURL), stores.NewIntake(a.stores)
+	tasks, store := sqs.New(c.AWS, c.IntakeQueueURL, time.Now), stores.NewIntake(a.stores)
 	service := &intake.Service{
 		Store: store, Uploads: a.blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: a.blobs.Stat,
 		Rules: rules{a.stores.Budgets, a.stores.Tenants}, AtOnce: intake.AtOnce,

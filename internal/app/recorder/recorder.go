@@ -23,7 +23,7 @@ func New(c app.Config, stores *dynamo.Stores) *outcome.Recorder {
 	return &outcome.Recorder{
 		Store: rows{stores.Batches, stores.Deliveries, stores.Endpoints, stores.Ledgers}, Days: stores.Days,
 		Blobs:      s3.New(c.AWS, c.Bucket, c.Local),
-		Notify:     sqs.New(c.AWS, c.NotifyQueueURL),
+		Notify:     sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
 		SweepAfter: c.SweepAfter, Now: time.Now,
 	}
 }

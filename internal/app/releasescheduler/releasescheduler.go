@@ -3,6 +3,8 @@
 package releasescheduler
 
 import (
+	"time"
+
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/aws/scheduler"
 	"campaign-dispatch/internal/aws/sqs"
@@ -12,7 +14,7 @@ import (
 // New returns the scheduler of releases.
 func New(c app.Config) release.Scheduler {
 	return release.Scheduler{
-		Releases:  sqs.New(c.AWS, c.ReleaseQueueURL),
+		Releases:  sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
 		Schedules: scheduler.New(c.AWS, c.ScheduleGroup, c.ReleaseQueueARN, c.ScheduleRoleARN),
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/aws/awsjson"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/localstack/stackenv"
@@ -17,15 +19,20 @@ import (
 
 const issuer = "https://api.example.com"
 
-func client(t *testing.T) (*awskms.Client, string) {
+// stack returns the configuration and the signing key of the stack.
+func stack(t *testing.T) (aws.Config, string) {
 	t.Helper()
 	env := stackenv.Load(t)
-	return awskms.NewFromConfig(env.AWS()), env["SIGNING_KEY_ID"]
+	return env.AWS(), env["SIGNING_KEY_ID"]
 }
 
-func createKey(t *testing.T, client *awskms.Client, spec types.KeySpec) string {
+func newSigner(cfg aws.Config, id string) *kms.Signer {
+	return kms.New(cfg, id, "", time.Time{}, time.Now)
+}
+
+func createKey(t *testing.T, cfg aws.Config, spec types.KeySpec) string {
 	t.Helper()
-	out, err := client.CreateKey(t.Context(), &awskms.CreateKeyInput{KeySpec: spec, KeyUsage: types.KeyUsageTypeSignVerify})
+	out, err := awskms.NewFromConfig(cfg).CreateKey(t.Context(), &awskms.CreateKeyInput{KeySpec: spec, KeyUsage: types.KeyUsageTypeSignVerify})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,8 +41,8 @@ func createKey(t *testing.T, client *awskms.Client, spec types.KeySpec) string {
 
 func TestSign(t *testing.T) {
 	t.Parallel()
-	client, id := client(t)
-	s := &kms.Signer{Client: client, KeyID: id}
+	cfg, id := stack(t)
+	s := newSigner(cfg, id)
 	claims := accesstoken.Claims{Tenant: "acme", ClientID: "rcs_1", Scope: "campaigns:dispatch"}
 	i := accesstoken.Issuer{Signer: s, Now: time.Now}
 	for range 20 { // one signature in 128 has a short number
@@ -65,12 +72,10 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newRotation(t *testing.T) *rotation {
 	t.Helper()
-	client, previous := client(t)
+	cfg, previous := stack(t)
 	r := &rotation{t: t}
-	r.signer = &kms.Signer{
-		Client: client, KeyID: createKey(t, client, types.KeySpecEccNistP256), PreviousID: previous, SwitchAt: noon,
-		Now: func() time.Time { return r.now },
-	}
+	key := createKey(t, cfg, types.KeySpecEccNistP256)
+	r.signer = kms.New(cfg, key, previous, noon, func() time.Time { return r.now })
 	return r
 }
 
@@ -154,7 +159,7 @@ func TestSign_RotationTokenLifetime(t *testing.T) {
 func TestSign_PreviousKeyAfterSwitch(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
-	stolen := &kms.Signer{Client: r.signer.Client, KeyID: r.signer.PreviousID}
+	stolen := newSigner(r.signer.Client.Config, r.signer.PreviousID)
 	for name, c := range map[string]struct {
 		issued, at time.Time
 		valid      bool
@@ -219,8 +224,8 @@ func TestSign_UnknownKey(t *testing.T) {
 
 func TestKeys_FetchedOnce(t *testing.T) {
 	t.Parallel()
-	client, id := client(t)
-	s := &kms.Signer{Client: client, KeyID: id}
+	cfg, id := stack(t)
+	s := newSigner(cfg, id)
 	var callers sync.WaitGroup
 	for range 8 {
 		callers.Go(func() {
@@ -234,7 +239,7 @@ func TestKeys_FetchedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Client = nil // another fetch would fail
+	s.Client = awsjson.Client{} // another fetch would fail
 	again, err := s.Keys(t.Context())
 	if err != nil || &first[0] != &again[0] {
 		t.Errorf("the keys were not kept: %v", err)
@@ -243,16 +248,16 @@ func TestKeys_FetchedOnce(t *testing.T) {
 
 func TestKeys_InvalidKeys(t *testing.T) {
 	t.Parallel()
-	client, _ := client(t)
+	cfg, _ := stack(t)
 	tests := map[string]string{
 		"no key":         "",
 		"an unknown key": "00000000-0000-4000-8000-000000000000",
-		"an RSA key":     createKey(t, client, types.KeySpecRsa2048),
+		"an RSA key":     createKey(t, cfg, types.KeySpecRsa2048),
 	}
 	for name, id := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &kms.Signer{Client: client, KeyID: id}
+			s := newSigner(cfg, id)
 			_, err := s.Keys(t.Context())
 			if err == nil || !strings.HasPrefix(err.Error(), "get public key") {
 				t.Errorf("error %v, want one that says what failed", err)

@@ -15,21 +15,20 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/kms"
-	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
+	"campaign-dispatch/internal/aws/awsjson"
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
 // Signer signs with a KMS key. During a rotation, it signs with the previous key until
 // SwitchAt. Tokens of both keys verify.
 type Signer struct {
-	Client *kms.Client
+	Client awsjson.Client
 	KeyID  string // key ID or ARN of a P-256 key
 	// PreviousID is the key that KeyID replaces at SwitchAt, "" for none. Its tokens verify until they expire.
 	PreviousID string
 	SwitchAt   time.Time
-	Now        func() time.Time // required with PreviousID
+	Now        func() time.Time
 
 	mu    sync.Mutex
 	known map[string]accesstoken.Key // by KMS key ID
@@ -38,7 +37,8 @@ type Signer struct {
 
 // New returns a Signer. The key replaces previous, "" for none, at switchAt.
 func New(cfg aws.Config, key, previous string, switchAt time.Time, now func() time.Time) *Signer {
-	return &Signer{Client: kms.NewFromConfig(cfg), KeyID: key, PreviousID: previous, SwitchAt: switchAt, Now: now}
+	client := awsjson.Client{Config: cfg, Service: awsjson.Service{Name: "kms", Target: "TrentService", Version: "1.1"}, Now: now}
+	return &Signer{Client: client, KeyID: key, PreviousID: previous, SwitchAt: switchAt, Now: now}
 }
 
 // overlap is how long before SwitchAt the new key starts to sign. It prevents rejected tokens because of clock skew.
@@ -139,8 +139,8 @@ func (s *Signer) key(ctx context.Context, id string) (accesstoken.Key, error) {
 }
 
 func (s *Signer) fetch(ctx context.Context, id string) (accesstoken.Key, error) {
-	out, err := s.Client.GetPublicKey(ctx, &kms.GetPublicKeyInput{KeyId: &id})
-	if err != nil {
+	var out struct{ PublicKey []byte }
+	if err := s.Client.Call(ctx, "GetPublicKey", map[string]string{"KeyId": id}, &out); err != nil {
 		return accesstoken.Key{}, err
 	}
 	public, err := x509.ParsePKIXPublicKey(out.PublicKey)
@@ -161,13 +161,11 @@ func (s *Signer) Sign(ctx context.Context, keyID string, input []byte) ([]byte, 
 		return nil, errors.New("sign: unknown key")
 	}
 	digest := sha256.Sum256(input)
-	out, err := s.Client.Sign(ctx, &kms.SignInput{
-		KeyId:            &id,
-		Message:          digest[:],
-		MessageType:      types.MessageTypeDigest,
-		SigningAlgorithm: types.SigningAlgorithmSpecEcdsaSha256,
-	})
-	if err != nil {
+	asked := map[string]any{
+		"KeyId": id, "Message": digest[:], "MessageType": "DIGEST", "SigningAlgorithm": "ECDSA_SHA_256",
+	}
+	var out struct{ Signature []byte }
+	if err := s.Client.Call(ctx, "Sign", asked, &out); err != nil {
 		return nil, fmt.Errorf("sign with key %s: %w", id, err)
 	}
 	return raw(out.Signature)

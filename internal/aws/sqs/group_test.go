@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"campaign-dispatch/internal/aws/sqs"
 )
@@ -26,10 +26,11 @@ func TestQueue_Group(t *testing.T) {
 			_, _ = w.Write([]byte("{}"))
 		}))
 		t.Cleanup(service.Close)
-		queue := &sqs.Queue{URL: service.URL + "/0/queue", Client: awssqs.New(awssqs.Options{
-			Region: "us-east-1", BaseEndpoint: aws.String(service.URL), Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
-			DisableMessageChecksumValidation: true,
-		})}
+		cfg := aws.Config{
+			Region: "us-east-1", BaseEndpoint: &service.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
+			HTTPClient: service.Client(),
+		}
+		queue := sqs.New(cfg, service.URL+"/0/queue", time.Now)
 		if err := queue.Send(t.Context(), group, []byte("1"), 0); err != nil {
 			t.Fatal(err)
 		}

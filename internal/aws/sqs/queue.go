@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"golang.org/x/sync/errgroup"
+
+	"campaign-dispatch/internal/aws/awsjson"
 )
 
 // maxDelay is the maximum message delay of SQS.
@@ -27,27 +27,34 @@ const (
 // errUnsent reports that SQS accepted a batch call but not all of its messages.
 var errUnsent = errors.New("SQS rejected some messages")
 
-// Queue is an SQS queue. Messages can be duplicated: the SDK repeats calls without a
+// Queue is an SQS queue. Messages can be duplicated: the client repeats calls without a
 // response, and SQS delivers at least once.
 type Queue struct {
-	Client *sqs.Client
-	URL    string
+	client awsjson.Client
+	url    string
 }
 
 // New returns the queue with the URL.
-func New(cfg aws.Config, url string) *Queue {
-	return &Queue{Client: sqs.NewFromConfig(cfg), URL: url}
+func New(cfg aws.Config, url string, now func() time.Time) *Queue {
+	service := awsjson.Service{Name: "sqs", Target: "AmazonSQS", Version: "1.0"}
+	return &Queue{client: awsjson.Client{Config: cfg, Service: service, Now: now}, url: url}
+}
+
+// message is a message of a call. A call with a single message has the queue's URL beside it, and no ID.
+type message struct {
+	ID    string `json:"Id,omitempty"`
+	URL   string `json:"QueueUrl,omitempty"`
+	Body  string `json:"MessageBody"`
+	Group string `json:"MessageGroupId,omitempty"`
+	Delay int    `json:"DelaySeconds,omitempty"`
 }
 
 // Send sends a message that becomes visible after delay (in whole seconds, at most
 // maxDelay). SQS fair queues balance the message groups, and charge each request for a
 // message with one. An empty group is none.
 func (q *Queue) Send(ctx context.Context, group string, body []byte, delay time.Duration) error {
-	_, err := q.Client.SendMessage(ctx, &sqs.SendMessageInput{
-		QueueUrl: &q.URL, MessageBody: aws.String(string(body)),
-		MessageGroupId: groupID(group), DelaySeconds: seconds(delay),
-	})
-	if err != nil {
+	sent := message{URL: q.url, Body: string(body), Group: group, Delay: seconds(delay)}
+	if err := q.client.Call(ctx, "SendMessage", sent, &struct{}{}); err != nil {
 		return fmt.Errorf("send message: %w", err)
 	}
 	return nil
@@ -77,71 +84,51 @@ func (q *Queue) SendGroups(ctx context.Context, groups []string, bodies [][]byte
 	return nil
 }
 
-func entriesOf(group func(i int) string, bodies [][]byte) []types.SendMessageBatchRequestEntry {
-	entries := make([]types.SendMessageBatchRequestEntry, len(bodies))
+func entriesOf(group func(i int) string, bodies [][]byte) []message {
+	entries := make([]message, len(bodies))
 	for i, body := range bodies {
-		entries[i] = types.SendMessageBatchRequestEntry{
-			Id: aws.String(strconv.Itoa(i % maxBatch)), MessageBody: aws.String(string(body)), MessageGroupId: groupID(group(i)),
-		}
+		entries[i] = message{ID: strconv.Itoa(i % maxBatch), Body: string(body), Group: group(i)}
 	}
 	return entries
 }
 
-func groupID(group string) *string {
-	if group == "" {
-		return nil
-	}
-	return &group
-}
-
 // Waiting returns the approximate number of visible messages.
 func (q *Queue) Waiting(ctx context.Context) (int, error) {
-	return Count(ctx, q.Client, q.URL, types.QueueAttributeNameApproximateNumberOfMessages)
-}
-
-// Count returns the sum of the approximate numbers of messages that the attributes of a queue have.
-func Count(ctx context.Context, client *sqs.Client, queue string, attributes ...types.QueueAttributeName) (total int, err error) {
-	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: attributes})
+	const visible = "ApproximateNumberOfMessages"
+	asked := map[string]any{"QueueUrl": q.url, "AttributeNames": []string{visible}}
+	var answer struct{ Attributes map[string]string }
+	if err := q.client.Call(ctx, "GetQueueAttributes", asked, &answer); err != nil {
+		return 0, fmt.Errorf("count the messages of a queue: %w", err)
+	}
+	n, err := strconv.Atoi(answer.Attributes[visible])
 	if err != nil {
 		return 0, fmt.Errorf("count the messages of a queue: %w", err)
 	}
-	for _, name := range attributes {
-		n, err := strconv.Atoi(out.Attributes[string(name)])
-		if err != nil {
-			return 0, fmt.Errorf("count the messages of a queue: %s: %w", name, err)
-		}
-		total += n
-	}
-	return total, nil
+	return n, nil
 }
 
-func (q *Queue) sendBatch(ctx context.Context, entries []types.SendMessageBatchRequestEntry) error {
+func (q *Queue) sendBatch(ctx context.Context, entries []message) error {
 	for range tries {
-		out, err := q.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.URL, Entries: entries})
-		if err != nil {
+		var answer struct {
+			Failed []struct {
+				ID string `json:"Id"`
+			}
+		}
+		if err := q.client.Call(ctx, "SendMessageBatch", map[string]any{"QueueUrl": q.url, "Entries": entries}, &answer); err != nil {
 			return err
 		}
-		if entries = unsent(entries, out.Failed); len(entries) == 0 {
+		failed := make(map[string]bool, len(answer.Failed))
+		for _, f := range answer.Failed {
+			failed[f.ID] = true
+		}
+		entries = slices.DeleteFunc(slices.Clone(entries), func(m message) bool { return !failed[m.ID] })
+		if len(entries) == 0 {
 			return nil
 		}
 	}
 	return errUnsent
 }
 
-func unsent(entries []types.SendMessageBatchRequestEntry, failed []types.BatchResultErrorEntry) []types.SendMessageBatchRequestEntry {
-	ids := make(map[string]bool, len(failed))
-	for _, f := range failed {
-		ids[aws.ToString(f.Id)] = true
-	}
-	var left []types.SendMessageBatchRequestEntry
-	for _, e := range entries {
-		if ids[aws.ToString(e.Id)] {
-			left = append(left, e)
-		}
-	}
-	return left
-}
-
-func seconds(d time.Duration) int32 {
-	return int32(min(max(d, 0), maxDelay).Round(time.Second) / time.Second) //nolint:gosec // 900 at most
+func seconds(d time.Duration) int {
+	return int(min(max(d, 0), maxDelay).Round(time.Second) / time.Second)
 }

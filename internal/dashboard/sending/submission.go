@@ -163,7 +163,7 @@ func (s *Pages) complete(p *web.Page, v *view) (err error) {
 	if v.Needed, err = s.Intake.NeedsApproval(p.R.Context(), v.Submission); err != nil {
 		return err
 	}
-	v.Sample, err = s.sample(p, v.Submission)
+	v.Sample, err = s.sample(p, v.Submission, v.Template)
 	return err
 }
 
@@ -235,9 +235,9 @@ type sample struct {
 
 const phoneWeight = 4000 // bytes of a message's texts
 
-// sample returns the preview that the parameter "person" chooses, the first one without it. An
-// invalid position wraps campaign.ErrNotFound.
-func (s *Pages) sample(p *web.Page, sub submission.Submission) (shown sample, err error) {
+// sample returns the preview that the parameter "person" chooses, the first one without it. t is the checked
+// template, or another version of it, which is not shown. An invalid position wraps campaign.ErrNotFound.
+func (s *Pages) sample(p *web.Page, sub submission.Submission, t campaign.Template) (shown sample, err error) {
 	shown = sample{Path: pathOf(sub), At: 1, Of: sub.Check.Findings.Accepted + sub.Check.Findings.Invalid()}
 	if text := p.Query("person"); text != "" {
 		if shown.At, err = strconv.Atoi(text); err != nil || shown.At < 1 || shown.At > shown.Of {
@@ -255,9 +255,11 @@ func (s *Pages) sample(p *web.Page, sub submission.Submission) (shown sample, er
 	if err != nil {
 		return shown, err
 	}
-	t, err := s.Store.TemplateVersion(p.R.Context(), sub.TemplateID, sub.TemplateVersion)
-	if t, err = campaign.OwnTemplate(sub.Tenant, t, err); err != nil {
-		return shown, err
+	if t.Version != sub.TemplateVersion {
+		t, err = s.Store.TemplateVersion(p.R.Context(), sub.TemplateID, sub.TemplateVersion)
+		if t, err = campaign.OwnTemplate(sub.Tenant, t, err); err != nil {
+			return shown, err
+		}
 	}
 	shown.Trial = web.NewTrial(sub.TemplateID, vars)
 	var values []string
@@ -276,7 +278,7 @@ func (s *Pages) showSample(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	shown, err := s.sample(p, sub)
+	shown, err := s.sample(p, sub, campaign.Template{})
 	if err != nil {
 		return err
 	}

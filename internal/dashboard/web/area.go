@@ -248,14 +248,16 @@ type translation struct {
 	tag     language.Tag
 	of      func(text) string
 	numbers *message.Printer
-	instant string // layout of a date and time
-	day     string // layout of a date without its year
+	// thousands separates the thousands of a whole number, as numbers does.
+	thousands byte
+	instant   string // layout of a date and time
+	day       string // layout of a date without its year
 }
 
 func newTranslations() []*translation {
 	translations := []*translation{
-		{code: "pt", tag: languages[0], of: func(t text) string { return t.PT }, instant: "02/01/2006 15:04", day: "02/01"},
-		{code: "en", tag: languages[1], of: func(t text) string { return t.EN }, instant: "2 Jan 2006, 15:04", day: "2 Jan"},
+		{code: "pt", tag: languages[0], of: func(t text) string { return t.PT }, thousands: '.', instant: "02/01/2006 15:04", day: "02/01"},
+		{code: "en", tag: languages[1], of: func(t text) string { return t.EN }, thousands: ',', instant: "2 Jan 2006, 15:04", day: "2 Jan"},
 	}
 	for _, t := range translations {
 		t.numbers = message.NewPrinter(t.tag)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -183,7 +184,26 @@ func (p *Page) HasReason(code string) bool {
 }
 
 // Number returns a whole number in the reader's format.
-func (p *Page) Number(n int) string { return p.translation.numbers.Sprint(number.Decimal(n)) }
+func (p *Page) Number(n int) string { return grouped(n, p.translation.thousands) }
+
+// grouped returns a whole number with a separator between its thousands. A page has hundreds of numbers, and
+// package number takes much longer.
+func grouped(n int, thousands byte) string {
+	digits, sign := strconv.Itoa(n), ""
+	if n < 0 {
+		digits, sign = digits[1:], "-"
+	}
+	const group = 3
+	text := make([]byte, 0, len(digits)+len(digits)/group+1)
+	text = append(text, sign...)
+	for i := range len(digits) {
+		if left := len(digits) - i; i > 0 && left%group == 0 {
+			text = append(text, thousands)
+		}
+		text = append(text, digits[i])
+	}
+	return string(text)
+}
 
 // Percent returns part of whole as a percentage in the reader's format, or "" if whole is 0. Only all
 // of whole is 100%, and only none of it is 0%.

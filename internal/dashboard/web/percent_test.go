@@ -6,6 +6,10 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
@@ -40,6 +44,32 @@ func TestPage_Percent(t *testing.T) {
 	} {
 		if got := who.Get(web.Root + "/percent?" + query).Body; got != want {
 			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+}
+
+// numbered shows the number of the query.
+type numbered struct{}
+
+func (numbered) Register(ui *web.UI, mux *http.ServeMux) {
+	ui.Get(mux, web.Root+"/number", web.RoleViewer, func(p *web.Page) error {
+		n, _ := strconv.Atoi(p.Query("n"))
+		return p.Fragment("number.html", n)
+	})
+}
+
+// Whole numbers are those of package number, in both languages.
+func TestPage_Number(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{"texts.json": {Data: []byte(`{}`)}, "number.html": {Data: []byte(`{{.Number .Data}}`)}}
+	who := webtest.New(t, web.Area{Files: files}, numbered{}, clock).SignIn("acme", web.RoleViewer)
+	for code, tag := range map[string]language.Tag{"pt": language.BrazilianPortuguese, "en": language.English} {
+		who.Language = code
+		for _, n := range []int{0, 7, 999, 1000, 9999, 12_345, 123_456, 1_000_000, 1_234_567_890, -1, -999, -1000, -123_456} {
+			want := message.NewPrinter(tag).Sprint(number.Decimal(n))
+			if got := who.Get(web.Root + "/number?n=" + strconv.Itoa(n)).Body; got != want {
+				t.Errorf("%d in %s: %q, want %q", n, code, got, want)
+			}
 		}
 	}
 }

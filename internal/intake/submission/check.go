@@ -206,17 +206,55 @@ func EncodePart(messages []Message, people int) []byte {
 // DecodePart decodes a part's file. Erasures delete lines from it. people is the number of people
 // when the part was checked. The error wraps campaign.ErrDamaged.
 func DecodePart(body []byte) (messages []Message, people int, err error) {
-	header, rest, _ := bytes.Cut(body, []byte("\n"))
-	count, _ := strings.CutPrefix(string(header), partHeader)
-	if people, err = strconv.Atoi(count); err != nil {
-		return nil, 0, fmt.Errorf("a part of a submission: %w", campaign.ErrDamaged)
+	people, rest, err := splitPart(body)
+	if err != nil {
+		return nil, 0, err
 	}
 	for line := range bytes.Lines(rest) {
-		var m Message
-		if err := json.Unmarshal(line, &m); err != nil {
-			return nil, 0, fmt.Errorf("a part of a submission: %w", campaign.ErrDamaged)
+		m, err := decodeMessage(line)
+		if err != nil {
+			return nil, 0, err
 		}
 		messages = append(messages, m)
 	}
 	return messages, people, nil
 }
+
+// DecodeOne decodes only the message at a position in a part's file, from 0. It returns the last one if
+// the file has fewer lines. The error wraps campaign.ErrNotFound if it has none, or campaign.ErrDamaged.
+func DecodeOne(body []byte, at int) (Message, error) {
+	_, rest, err := splitPart(body)
+	if err != nil {
+		return Message{}, err
+	}
+	var found []byte
+	for line := range bytes.Lines(rest) {
+		found = line
+		if at--; at < 0 {
+			break
+		}
+	}
+	if found == nil {
+		return Message{}, campaign.ErrNotFound
+	}
+	return decodeMessage(found)
+}
+
+// splitPart returns the number of people of a part and its lines.
+func splitPart(body []byte) (people int, lines []byte, err error) {
+	header, lines, _ := bytes.Cut(body, []byte("\n"))
+	count, _ := strings.CutPrefix(string(header), partHeader)
+	if people, err = strconv.Atoi(count); err != nil {
+		return 0, nil, errDamagedPart
+	}
+	return people, lines, nil
+}
+
+func decodeMessage(line []byte) (m Message, err error) {
+	if err := json.Unmarshal(line, &m); err != nil {
+		return Message{}, errDamagedPart
+	}
+	return m, nil
+}
+
+var errDamagedPart = fmt.Errorf("a part of a submission: %w", campaign.ErrDamaged)

@@ -91,5 +91,22 @@ func TestPart_Codec(t *testing.T) {
 		if _, _, err := submission.DecodePart([]byte(damaged)); !errors.Is(err, campaign.ErrDamaged) {
 			t.Errorf("%q: error %v", damaged, err)
 		}
+		if _, err := submission.DecodeOne([]byte(damaged), 0); !errors.Is(err, campaign.ErrDamaged) {
+			t.Errorf("one of %q: error %v", damaged, err)
+		}
+	}
+}
+
+// A part has fewer lines than people after lines were deleted: its last line stands for those after it.
+func TestDecodeOne(t *testing.T) {
+	t.Parallel()
+	file := submission.EncodePart([]submission.Message{{Line: 2, UID: "a"}, {Line: 4, UID: "b"}}, 3)
+	for at, want := range map[int]int{0: 2, 1: 4, 2: 4, 1999: 4} {
+		if got, err := submission.DecodeOne(file, at); err != nil || got.Line != want {
+			t.Errorf("position %d: line %d, error %v; want line %d", at, got.Line, err, want)
+		}
+	}
+	if _, err := submission.DecodeOne(submission.EncodePart(nil, 3), 0); !errors.Is(err, campaign.ErrNotFound) {
+		t.Errorf("a part without lines: error %v", err)
 	}
 }

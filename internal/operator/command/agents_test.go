@@ -149,7 +149,7 @@ func newPipeline(t *testing.T) pipeline {
 	if p.stack, err = open(t.Context(), func(key string) string { return p.env[key] }, ""); err != nil {
 		t.Fatal(err)
 	}
-	hook := &events.Hook{Agents: p.stack.store.Tenants, Blobs: p.stack.blobs, Events: &sqs.Queue{Client: p.client, URL: p.env["EVENTS_QUEUE_URL"]}, Now: time.Now}
+	hook := &events.Hook{Agents: p.stack.store.Tenants, Blobs: p.stack.blobs, Events: sqs.New(c.env.AWS(), p.env["EVENTS_QUEUE_URL"], time.Now), Now: time.Now}
 	mux := http.NewServeMux()
 	mux.Handle("POST /{agentId}", httpapi.HandlerFunc(hook.ServeEvent))
 	p.hook = mux

@@ -38,7 +38,7 @@ func (s *stack) replayers() (changes, taps feed.Replayer, err error) {
 	if url == "" || s.env("OUTCOMES_TABLE") == "" {
 		return changes, taps, errors.New("the stack has no NOTIFY_QUEUE_URL or no OUTCOMES_TABLE: deploy this version first")
 	}
-	feeder := &feed.Feeder{Store: stores.NewFeed(s.store), Queue: sqs.New(s.config, url), Now: time.Now}
+	feeder := &feed.Feeder{Store: stores.NewFeed(s.store), Queue: sqs.New(s.config, url, time.Now), Now: time.Now}
 	return feed.Replayer{Logs: s.store.Ledgers, Feeder: feeder}, feed.Replayer{Logs: s.store.TapLogs, Feeder: feeder}, nil
 }
 

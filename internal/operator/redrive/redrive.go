@@ -11,8 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
-
-	"campaign-dispatch/internal/aws/sqs"
 )
 
 const (
@@ -40,7 +38,23 @@ type Mover struct {
 // Count returns the approximate number of messages in a queue, including those in
 // flight.
 func (m Mover) Count(ctx context.Context, queue string) (int, error) {
-	return sqs.Count(ctx, m.Client, queue, types.QueueAttributeNameApproximateNumberOfMessages, hidden)
+	return m.count(ctx, queue, types.QueueAttributeNameApproximateNumberOfMessages, hidden)
+}
+
+// count returns the sum of the approximate numbers of messages that the attributes of a queue have.
+func (m Mover) count(ctx context.Context, queue string, attributes ...types.QueueAttributeName) (total int, err error) {
+	out, err := m.Client.GetQueueAttributes(ctx, &awssqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: attributes})
+	if err != nil {
+		return 0, fmt.Errorf("count the messages of a queue: %w", err)
+	}
+	for _, name := range attributes {
+		n, err := strconv.Atoi(out.Attributes[string(name)])
+		if err != nil {
+			return 0, fmt.Errorf("count the messages of a queue: %s: %w", name, err)
+		}
+		total += n
+	}
+	return total, nil
 }
 
 const hidden = types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
@@ -59,7 +73,7 @@ func (m Mover) Move(ctx context.Context, from, to string, progress func(moved in
 			return moved, fmt.Errorf("receive dead letters: %w", err)
 		}
 		if len(letters) == 0 {
-			if held, err := sqs.Count(ctx, m.Client, from, hidden); err != nil || held == 0 {
+			if held, err := m.count(ctx, from, hidden); err != nil || held == 0 {
 				return moved, err
 			}
 			waited += wait

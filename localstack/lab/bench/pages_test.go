@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"campaign-dispatch/internal/aws/dynamo"
@@ -179,7 +178,7 @@ func variables(ctx context.Context, env stackenv.Env) ([]string, error) {
 
 // sessionCookie signs an admin of the demo tenant in.
 func sessionCookie(ctx context.Context, env stackenv.Env) (string, error) {
-	sessions := web.Sessions{Signer: &kms.Signer{Client: awskms.NewFromConfig(env.AWS()), KeyID: env["SESSION_KEY_ID"]}, Now: time.Now}
+	sessions := web.Sessions{Signer: kms.New(env.AWS(), env["SESSION_KEY_ID"], "", time.Time{}, time.Now), Now: time.Now}
 	cookie, err := sessions.Cookie(ctx, env["BASE_URL"], web.Session{
 		Tenant: env["TENANT"], Email: env["DASHBOARD_EMAIL"], Role: web.RoleAdmin, CSRF: benchCSRF, Expires: time.Now().Add(time.Hour),
 	})

@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
-
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/base/port"
@@ -93,9 +91,8 @@ type authzFixture struct {
 
 func newAuthzFixture(ctx context.Context, t *testing.T, env stackenv.Env) *authzFixture {
 	t.Helper()
-	keys := awskms.NewFromConfig(env.AWS())
 	w := &authzFixture{
-		env: env, tokens: &kms.Signer{Client: keys, KeyID: env["SIGNING_KEY_ID"]}, sessionKeys: &kms.Signer{Client: keys, KeyID: env["SESSION_KEY_ID"]},
+		env: env, tokens: kms.New(env.AWS(), env["SIGNING_KEY_ID"], "", time.Time{}, time.Now), sessionKeys: kms.New(env.AWS(), env["SESSION_KEY_ID"], "", time.Time{}, time.Now),
 		http: &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	for _, p := range []*tenantFixture{&w.owner, &w.attacker} {

@@ -57,8 +57,12 @@ func TestOn_Bars(t *testing.T) {
 		{"delivered", "22.50%", "40.00%", "5.00%", "60.00%"},
 		{"lost", "22.50%", "0.00%", "5.00%", "40.00%"},
 	}
-	if v := c.On(nil); !slices.Equal(v.Rects, want) || len(v.Lines) > 0 {
-		t.Errorf("the bars are %v, want %v", v.Rects, want)
+	v := c.On(nil)
+	if !slices.Equal(v.Rects, want) || len(v.Lines) > 0 {
+		t.Fatalf("the bars are %v, want %v", v.Rects, want)
+	}
+	if got := v.Rects[0].SVG(); got != `<rect x="22.50%" y="20.00%" width="5.00%" height="80.00%" rx="2" class="c-sent"/>` {
+		t.Errorf("the first bar is %s", got)
 	}
 }
 

@@ -4,7 +4,7 @@
 package main
 
 import (
-	"context"
+	"net/http"
 	"os"
 	"strconv"
 	"sync"
@@ -13,8 +13,6 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/smithy-go/middleware"
 
 	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/config"
@@ -29,34 +27,39 @@ func main() {
 		killAfterCalls(&cfg, file)
 	}
 	client := dynamodb.NewFromConfig(cfg)
-	queues := awssqs.NewFromConfig(cfg)
 	store := dynamo.New(dynamo.FromEnv(client, os.Getenv, time.Now))
 	feeder := &feed.Feeder{
 		Store: stores.NewFeed(store),
-		Queue: &sqs.Queue{Client: queues, URL: os.Getenv("NOTIFY_QUEUE_URL")},
+		Queue: sqs.New(cfg, os.Getenv("NOTIFY_QUEUE_URL"), time.Now),
 		Now:   time.Now,
 	}
-	lambda.Start(dynamo.OfStream(feeder.Handle, &sqs.Queue{Client: queues, URL: os.Getenv("UNREAD_QUEUE_URL")}))
+	lambda.Start(dynamo.OfStream(feeder.Handle, sqs.New(cfg, os.Getenv("UNREAD_QUEUE_URL"), time.Now)))
 }
 
 // killAfterCalls ends the process after one of its calls.
 func killAfterCalls(cfg *aws.Config, file string) {
 	text, _ := os.ReadFile(file) //nolint:gosec // the test's own
 	deaths, _ := strconv.Atoi(string(text))
-	var mu sync.Mutex
-	made := 0
-	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("kill", func(
-			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-		) (middleware.InitializeOutput, middleware.Metadata, error) {
-			out, metadata, err := next.HandleInitialize(ctx, in)
-			mu.Lock()
-			defer mu.Unlock()
-			if made++; made == deaths+1 {
-				_ = os.WriteFile(file, []byte(strconv.Itoa(deaths+1)), 0o600) //nolint:gosec // the test's own
-				os.Exit(1)                                                    //nolint:gocritic // that is meant
-			}
-			return out, metadata, err
-		}), middleware.Before)
-	})
+	cfg.HTTPClient = &killer{HTTPClient: cfg.HTTPClient, file: file, deaths: deaths}
+}
+
+// killer ends the process after the answer to one of its calls.
+type killer struct {
+	aws.HTTPClient
+	file   string
+	deaths int
+
+	mu   sync.Mutex
+	made int
+}
+
+func (k *killer) Do(r *http.Request) (*http.Response, error) {
+	answer, err := k.HTTPClient.Do(r)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.made++; k.made == k.deaths+1 {
+		_ = os.WriteFile(k.file, []byte(strconv.Itoa(k.made)), 0o600) //nolint:gosec // the test's own
+		os.Exit(1)                                                    //nolint:gocritic // that is meant
+	}
+	return answer, err
 }
