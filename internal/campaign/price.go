@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"errors"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -128,15 +129,20 @@ type Classes struct {
 }
 
 // NewClasses returns the classes of messages.
-func NewClasses(of []content.Class) Classes {
-	c := Classes{Bits: make([]byte, (len(of)+7)/8)}
-	for i, class := range of {
+func NewClasses(each iter.Seq[content.Class]) Classes {
+	var c Classes
+	messages := 0
+	for class := range each {
+		if messages%8 == 0 {
+			c.Bits = append(c.Bits, 0)
+		}
 		if class == content.Basic {
 			c.Basic++
-			c.Bits[i/8] |= 1 << (i % 8)
+			c.Bits[messages/8] |= 1 << (messages % 8)
 		}
+		messages++
 	}
-	if c.Basic == 0 || c.Basic == len(of) {
+	if c.Basic == 0 || c.Basic == messages {
 		c.Bits = nil
 	}
 	return c

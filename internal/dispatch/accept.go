@@ -191,14 +191,13 @@ func (c *call) newKeys(templateVersion int) {
 // encode writes the accepted messages with the values of the template's
 // variables.
 func encode(q *request, variables []string) (body []byte, offsets []int) {
-	var w payload.Writer
-	values := make([][]byte, len(variables))
-	for _, i := range q.order() {
-		m := &q.messages[i]
-		for v, name := range variables {
-			values[v] = find(q.vars[m.vars[0]:m.vars[1]], name).value
+	w := payload.NewWriter(len(q.messages))
+	names, values := q.names.places(variables), make([][]byte, len(variables))
+	for i := range q.accepted {
+		for n, name := range names {
+			values[n] = find(q.varsOf(i), name).value
 		}
-		w.Add(uint64(m.number), m.uid, values)
+		w.Add(uint64(q.messages[i].number), q.messages[i].uid, values)
 	}
 	return w.Finish()
 }

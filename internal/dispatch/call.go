@@ -171,7 +171,7 @@ func (asked Call) request() (*request, faults) {
 func (q *request) add(m Message) {
 	from := len(q.vars)
 	for name, value := range m.Vars {
-		q.vars = append(q.vars, variable{[]byte(valid(name)), []byte(valid(value)), jsonscan.String})
+		q.vars = append(q.vars, variable{[]byte(valid(value)), q.names.add(len(q.vars)-from, []byte(valid(name))), jsonscan.String})
 	}
 	added := message{phone: []byte(valid(m.Phone)), uid: []byte(valid(m.UID)), vars: [2]int{from, len(q.vars)}}
 	added.number, added.rejection = phone.Parse(added.phone)

@@ -99,16 +99,15 @@ func (c *call) unsendable(t *campaign.Template) (tooLong, invalidURL []int) {
 	if t == nil || t.Tenant != c.tenant {
 		return nil, nil
 	}
-	variables, safe, valueURLs := t.Variables(), t.SafeValueLen(), t.ValueURLs()
-	values := make([]string, len(variables))
+	names, safe, valueURLs := c.req.names.places(t.Variables()), t.SafeValueLen(), t.ValueURLs()
+	values := make([]string, len(names))
 	for i := range c.req.messages {
-		m := &c.req.messages[i]
-		if m.rejection != nil {
+		if c.req.messages[i].rejection != nil {
 			continue
 		}
 		longest := 0
-		for n, name := range variables {
-			values[n] = string(find(c.req.vars[m.vars[0]:m.vars[1]], name).shown())
+		for n, name := range names {
+			values[n] = string(find(c.req.varsOf(i), name).shown())
 			longest = max(longest, len(values[n]))
 		}
 		if longest <= safe && !valueURLs {

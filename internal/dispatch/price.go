@@ -56,22 +56,22 @@ func (b bill) reserve(batch *campaign.Batch) (limits campaign.Spending) {
 // classes returns the billing classes of the accepted messages. A missing variable counts
 // as empty.
 func (q *request) classes(t campaign.Template) campaign.Classes {
-	variables, classifier := t.Variables(), t.Classifier()
-	fixed := classifier.Fixed()
-	classes := make([]content.Class, 0, len(q.messages))
-	sizes := make([]int, len(variables))
-	for _, i := range q.order() {
-		m := &q.messages[i]
-		class := fixed
-		if class == "" {
-			for n, name := range variables {
-				sizes[n] = len(find(q.vars[m.vars[0]:m.vars[1]], name).shown())
+	names, classifier := q.names.places(t.Variables()), t.Classifier()
+	fixed, sizes := classifier.Fixed(), make([]int, len(names))
+	return campaign.NewClasses(func(yield func(content.Class) bool) {
+		for i := range q.accepted {
+			class := fixed
+			if class == "" {
+				for n, name := range names {
+					sizes[n] = len(find(q.varsOf(i), name).shown())
+				}
+				class = classifier.Class(sizes)
 			}
-			class = classifier.Class(sizes)
+			if !yield(class) {
+				return
+			}
 		}
-		classes = append(classes, class)
-	}
-	return campaign.NewClasses(classes)
+	})
 }
 
 type dryPrice struct {

@@ -186,7 +186,7 @@ func (r *reader) vars(i int) (part [2]int, err error) {
 		return part, r.wrongType(i, "vars", mustBeObject)
 	}
 	err = r.scan.Members(func(name []byte) (err error) {
-		v := variable{name: name, kind: r.scan.Peek()}
+		v := variable{name: r.req.names.add(len(r.req.vars)-part[0], name), kind: r.scan.Peek()}
 		if v.kind == jsonscan.String {
 			v.value, err = r.scan.String()
 		} else {

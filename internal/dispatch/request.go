@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -28,6 +29,7 @@ type request struct {
 	kind       jsonscan.Kind // of messages
 	messages   []message
 	vars       []variable // of all messages, grouped by message
+	names      names      // of the variables
 	lines      []int      // of the messages in a person's file, nil without one
 	sorted     []int      // indexes of the accepted messages in the order in which they are stored, nil for their own
 }
@@ -52,8 +54,8 @@ type message struct {
 }
 
 type variable struct {
-	name  []byte
 	value []byte
+	name  int32 // its place in request.names
 	kind  jsonscan.Kind
 }
 
@@ -69,6 +71,12 @@ func (q *request) template() string {
 	return id
 }
 
+// varsOf returns the variables of the message at an index.
+func (q *request) varsOf(i int) []variable {
+	of := q.messages[i].vars
+	return q.vars[of[0]:of[1]]
+}
+
 func (q *request) numbers() numberset.Set {
 	numbers := make([]e164.Number, 0, len(q.messages))
 	for i := range q.messages {
@@ -79,18 +87,17 @@ func (q *request) numbers() numberset.Set {
 	return numberset.New(numbers)
 }
 
-// order returns the indexes of the accepted messages, in the order in which they are stored.
-func (q *request) order() []int {
+// accepted yields the indexes of the accepted messages, in the order in which they are stored.
+func (q *request) accepted(yield func(i int) bool) {
 	if q.sorted != nil {
-		return q.sorted
+		slices.Values(q.sorted)(yield)
+		return
 	}
-	accepted := make([]int, 0, len(q.messages))
 	for i := range q.messages {
-		if q.messages[i].rejection == nil {
-			accepted = append(accepted, i)
+		if q.messages[i].rejection == nil && !yield(i) {
+			return
 		}
 	}
-	return accepted
 }
 
 func (q *request) rejected() (n int) {

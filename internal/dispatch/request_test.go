@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
 )
 
 // A Call becomes the request that a client's call with the same texts is read into.
@@ -30,10 +32,36 @@ func FuzzCall(f *testing.F) {
 			t.Errorf("faults (-JSON +Call):\n%s", diff)
 		}
 		want.lines = got.lines
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(request{}, text{}, message{}, variable{}, sendWindow{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(request{}, text{}, message{}, variable{}, sendWindow{}, names{})); diff != "" {
 			t.Errorf("request (-JSON +Call):\n%s", diff)
 		}
 	})
+}
+
+// Messages may have their variables in any order, and others besides.
+func TestEncode_VariablesInAnyOrder(t *testing.T) {
+	t.Parallel()
+	q, found := readRequest([]byte(`{"messages":[
+		{"phone":"11987654321","uid":"1","vars":{"nome":"Ana","pedido":"7"}},
+		{"phone":"11987654322","uid":"2","vars":{"pedido":"8","loja":"Sul","nome":"Bia"}},
+		{"phone":"11987654323","uid":"3","vars":{"loja":"Sul","nome":"Caio","cor":"azul","pedido":"9"}},
+		{"phone":"11987654324","uid":"4","vars":{"nome":"Davi","pedido":"10"}}]}`), nil)
+	if i := slices.IndexFunc(found, func(f Fault) bool { return f.Message != whole }); i >= 0 {
+		t.Fatalf("fault %+v", found[i])
+	}
+	body, offsets := encode(q, []string{"pedido", "nome"})
+	messages, err := payload.Decode(body[offsets[0]:offsets[1]])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [][]string
+	for _, m := range messages {
+		got = append(got, m.Values)
+	}
+	want := [][]string{{"7", "Ana"}, {"8", "Bia"}, {"9", "Caio"}, {"10", "Davi"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
 }
 
 // json returns the call as a client sends it.

@@ -168,7 +168,7 @@ func (c *call) sortByZone(state acceptance.State) {
 	if !hours.Limited() || c.zones != nil {
 		return
 	}
-	order, zone := c.req.order(), c.req.zoneOf(hours)
+	order, zone := slices.Collect(c.req.accepted), c.req.zoneOf(hours)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(zone(a), zone(b)) })
 	c.req.sorted, c.zones = order, c.req.zones(hours)
 }
@@ -176,7 +176,7 @@ func (c *call) sortByZone(state acceptance.State) {
 // zoneOf returns a function that returns the zone of an accepted message.
 func (q *request) zoneOf(h policy.Hours) func(i int) window.Zone {
 	zones := make([]window.Zone, len(q.messages))
-	for _, i := range q.order() {
+	for i := range q.accepted {
 		zones[i] = h.ZoneOf(uint64(q.messages[i].number))
 	}
 	return func(i int) window.Zone { return zones[i] }
@@ -188,7 +188,7 @@ func (q *request) zones(h policy.Hours) []window.Count {
 		return nil
 	}
 	messages := map[window.Zone]int{}
-	for _, i := range q.order() {
+	for i := range q.accepted {
 		messages[h.ZoneOf(uint64(q.messages[i].number))]++
 	}
 	return window.Counts(messages)

@@ -41,10 +41,11 @@ func (f *faults) checkTemplate(c *call, s acceptance.State) {
 // checkVariables adds the faults of messages without the needed variables. Other variables are
 // ignored.
 func (f *faults) checkVariables(q *request, needed []string) {
+	names := q.names.places(needed)
 	for i := range q.messages {
-		vars := q.vars[q.messages[i].vars[0]:q.messages[i].vars[1]]
-		for _, name := range needed {
-			switch v := find(vars, name); {
+		vars := q.varsOf(i)
+		for n, name := range needed {
+			switch v := find(vars, names[n]); {
 			case v == nil, v.kind == jsonscan.Null:
 				f.addTo(i, name, codeMissingVariable, "the template needs this variable")
 			case v.kind == jsonscan.Array, v.kind == jsonscan.Object:
@@ -52,15 +53,6 @@ func (f *faults) checkVariables(q *request, needed []string) {
 			}
 		}
 	}
-}
-
-func find(vars []variable, name string) *variable {
-	for i := range vars {
-		if string(vars[i].name) == name {
-			return &vars[i]
-		}
-	}
-	return nil
 }
 
 func (f *faults) checkCampaign(c *call, s acceptance.State, earlier numberset.Set) {

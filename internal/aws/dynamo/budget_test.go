@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -21,7 +22,7 @@ import (
 func priced(state campaign.BatchState) campaign.Batch {
 	b := newBatch(randomID(), state, later, later)
 	b.Accepted = 6
-	b.Classes = campaign.NewClasses([]content.Class{content.Basic, content.Single, content.Basic, content.Single, content.Basic, content.Single})
+	b.Classes = campaign.NewClasses(slices.Values([]content.Class{content.Basic, content.Single, content.Basic, content.Single, content.Basic, content.Single}))
 	b.Prices = campaign.Prices{Basic: 1_000_000, Single: 2_000_000}
 	b.Reserved, b.ReservedOn = 9_000_000, "2100-03-01"
 	return b

@@ -23,10 +23,16 @@ var errDamaged = fmt.Errorf("frame: %w", campaign.ErrDamaged)
 
 // Writer builds a payload. The zero Writer is ready to use.
 type Writer struct {
-	payload []byte
-	offsets []int
-	frame   []byte
-	inFrame int
+	payload  []byte
+	offsets  []int
+	frame    []byte
+	inFrame  int
+	expected int // number of frames, 0 if unknown
+}
+
+// NewWriter returns a Writer for about as many messages. It allocates their payload once.
+func NewWriter(messages int) Writer {
+	return Writer{expected: (messages + campaign.FrameSize - 1) / campaign.FrameSize}
 }
 
 // Add appends a message: its phone as an E.164 number without the +, its UID and its
@@ -80,6 +86,9 @@ func (w *Writer) flush() {
 	w.payload = slices.Grow(w.payload, room)
 	w.payload = w.payload[:start+len(s2.Encode(w.payload[start:start+room], w.frame))]
 	w.frame, w.inFrame = w.frame[:0], 0
+	if start == 0 { // the other frames have about the size of the first
+		w.payload = slices.Grow(w.payload, w.expected*(len(w.payload)+len(w.payload)/8)+room)
+	}
 }
 
 // Decode returns the messages of one frame, in order. The error wraps campaign.ErrDamaged for an invalid frame.

@@ -17,7 +17,7 @@ func TestDecode(t *testing.T) {
 		text := rapid.StringN(0, 40, 200)
 		n := rapid.IntRange(1, 350).Draw(t, "messages")
 		variables := rapid.IntRange(0, 4).Draw(t, "variables")
-		var w payload.Writer
+		w := payload.NewWriter(rapid.IntRange(0, 700).Draw(t, "expected"))
 		var want []campaign.Message
 		for range n {
 			phone := rapid.Uint64Range(1, 999_999_999_999_999).Draw(t, "phone")

@@ -652,7 +652,7 @@ func TestShow_Cost(t *testing.T) {
 	d, id := newService(t), uuid()
 	classes := []content.Class{content.Basic, content.Single, content.Basic, content.Single}
 	priced := d.accept(id, "Natal", 1, 4, func(b *campaign.Batch) {
-		b.Classes, b.Prices = campaign.NewClasses(classes), campaign.Prices{Basic: 50_000, Single: 120_000}
+		b.Classes, b.Prices = campaign.NewClasses(slices.Values(classes)), campaign.Prices{Basic: 50_000, Single: 120_000}
 	})
 	d.record(priced, campaign.OutcomeDelivered, "", 0, 1, noon)
 	d.record(priced, campaign.OutcomeRead, "", 2, 2, noon)
@@ -663,7 +663,7 @@ func TestShow_Cost(t *testing.T) {
 			t.Errorf("the page lacks %q: %s", want, page.Text())
 		}
 	}
-	unpriced := d.accept(id, "Natal", 2, 2, func(b *campaign.Batch) { b.Classes = campaign.NewClasses(classes[:1]) })
+	unpriced := d.accept(id, "Natal", 2, 2, func(b *campaign.Batch) { b.Classes = campaign.NewClasses(slices.Values(classes[:1])) })
 	d.record(unpriced, campaign.OutcomeDelivered, "", 0, 1, noon)
 	d.accept(id, "Natal", 3, 5, nil)
 	page = d.admin().Get("/dashboard/campaigns/" + id)

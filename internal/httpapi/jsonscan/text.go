@@ -62,6 +62,11 @@ func (s *Scanner) unescape(start, i int) ([]byte, error) {
 			s.pos, s.spare = i+1, dst[n:]
 			return dst[:n:n], nil
 		case '\\':
+			if i+1 < len(s.data) && short[s.data[i+1]] != 0 {
+				dst[n] = short[s.data[i+1]]
+				n, i = n+1, i+2
+				continue
+			}
 			size, read, err := s.escape(dst[n:], i)
 			if err != nil {
 				return nil, err

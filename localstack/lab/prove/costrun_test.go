@@ -90,7 +90,7 @@ func (r *costRun) meterSending(ctx context.Context, b *bill.Bill) error {
 	}
 	messages, posted, sent := len(r.numbers), r.posted(), r.relay.sent.Load()
 	used, err := r.during(ctx, messages, func() error {
-		if _, err := r.service.dispatchAll(ctx, r.watched, r.campaign, r.numbers); err != nil {
+		if err := r.service.dispatchAll(ctx, r.campaign, r.numbers); err != nil {
 			return err
 		}
 		_, err := r.service.awaitSent(ctx, r.watched, r.campaign, messages)

@@ -16,9 +16,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"golang.org/x/sync/errgroup"
 
-	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -31,8 +29,8 @@ const (
 	// stallTimeout is the longest time without progress: longer than the visibility timeout of
 	// a queue.
 	stallTimeout = 8 * time.Minute
-	// maxGrowth is the highest ratio of the processor time of a call in the last tenth to one
-	// in the second tenth. It allows for changes of the machine's speed.
+	// maxGrowth is the highest ratio of the processor time late in a campaign to that of the
+	// beginning, or of a small campaign. It allows for changes of the machine's speed.
 	maxGrowth = 1.5
 )
 
@@ -52,19 +50,25 @@ func load(ctx context.Context, t *testing.T, env stackenv.Env) {
 	check(t, errors.Join(s.disableRateLimit(ctx), s.behave(ctx, map[string]any{"noEvents": true}), s.forgetMessages(ctx)))
 	watched, stop := watchProcesses(ctx, env)
 	defer stop()
-	id, numbers, begun := random.UUID(), someNumbers(loadMessages()), time.Now()
-	accepting, err := s.dispatchAll(ctx, watched, id, numbers)
-	check(t, err)
+	messages := loadMessages()
+	numbers := someNumbers(messages + 2*smallBatches*campaign.MaxMessages)
+	l, begun := newLoader(s, watched, numbers[:messages], numbers[messages:]), time.Now()
+	check(t, l.run(ctx))
 	accepted := time.Since(begun)
-	sending, err := s.awaitSent(ctx, watched, id, len(numbers))
+	sending, err := s.awaitSent(ctx, watched, l.large.id, messages)
 	check(t, err)
+	for _, small := range l.small {
+		_, err = s.awaitSent(ctx, watched, small.id, smallBatches*campaign.MaxMessages)
+		check(t, err)
+	}
 	took := time.Since(begun)
+	numbers = numbers[:messages+len(l.small)*smallBatches*campaign.MaxMessages]
 	once, err := s.sentOnce(ctx, numbers)
 	check(t, err)
-	what := fmt.Sprintf("%d messages in %d batches", len(numbers), (len(numbers)+campaign.MaxMessages-1)/campaign.MaxMessages)
+	what := fmt.Sprintf("%d messages of a campaign in %d batches, and small campaigns", messages, l.large.accepted)
 	record(t, once == len(numbers), what, fmt.Sprintf("accepted in %s, sent in %s, %.0f a second, %d numbers once each",
 		accepted.Round(time.Second), took.Round(time.Second), float64(len(numbers))/took.Seconds(), once))
-	accepting.record(t, "processor time of a dispatch call, the last tenth by the second")
+	l.record(t)
 	sending.record(t, "processor time of sending 1,000, the last tenth by the second")
 	recordMemory(ctx, t, env, watched.peaks())
 }
@@ -92,32 +96,6 @@ func someNumbers(n int) []uint64 {
 		seen[55_00_9_0000_0000+areas[random.IntN(len(areas))]*1_000_000_000+20_000_000+random.Uint64N(70_000_000)] = true
 	}
 	return slices.Sorted(maps.Keys(seen))
-}
-
-// dispatchAll dispatches the numbers in full batches, and returns the processor time
-// of a call in each tenth.
-func (s service) dispatchAll(ctx context.Context, watched *processes, id string, numbers []uint64) (tenths, error) {
-	batches := slices.Collect(slices.Chunk(numbers, campaign.MaxMessages))
-	if err := s.dispatch(ctx, id, 1, batches[0]); err != nil {
-		return nil, err
-	}
-	var each tenths
-	for first := 1; first < len(batches); {
-		some := batches[first:min(first+max(len(batches)/10, 1), len(batches))]
-		before := watched.spent("dispatch")
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(dispatchers)
-		for i, batch := range some {
-			group.Go(func() error { return s.dispatch(ctx, id, first+i+1, batch) })
-		}
-		if err := group.Wait(); err != nil {
-			return nil, err
-		}
-		each = append(each, (watched.spent("dispatch")-before)/time.Duration(len(some)))
-		first += len(some)
-		fmt.Fprintf(os.Stderr, "  %d of %d batches accepted\n", first, len(batches))
-	}
-	return each, nil
 }
 
 // awaitSent waits until all messages were sent, and returns the processor time of a
