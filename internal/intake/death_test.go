@@ -450,7 +450,7 @@ var deaths = map[string]death{
 	"a person goes on with a draft": {func(c *company) submission.Submission { return c.draft(mixed) }, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
 		_, err := s.Take(ctx, sub, kept)
 		return err
-	}), (*company).wantReady, 4},
+	}), (*company).wantReady, 3},
 }
 
 // saveDraft saves a draft with another name and a file.
