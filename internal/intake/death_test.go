@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"bytes"
+	gocmp "cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -37,7 +39,7 @@ import (
 // process dies at a call: before it is made, or after it without seeing the answer.
 type process struct {
 	mu    sync.Mutex
-	calls int
+	calls []string // their kinds, see kindOf
 	at    int
 	after bool
 	die   context.CancelFunc
@@ -45,11 +47,20 @@ type process struct {
 	transport http.Transport // its connections are the process's own
 }
 
+// kindOf returns what a call to AWS does: the action of DynamoDB, or the method of S3.
+func kindOf(r *http.Request) string {
+	_, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	return gocmp.Or(action, r.Method)
+}
+
+// reading are the kinds of calls that store nothing.
+var reading = []string{"GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan", http.MethodGet, http.MethodHead}
+
 func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.calls++
-	if p.calls > p.at || p.calls == p.at && !p.after {
+	p.calls = append(p.calls, kindOf(r))
+	if n := len(p.calls); n > p.at || n == p.at && !p.after {
 		p.die()
 		return nil, errDead
 	}
@@ -59,7 +70,7 @@ func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	body, err := io.ReadAll(res.Body)
 	err = errors.Join(err, res.Body.Close())
-	if p.calls == p.at {
+	if len(p.calls) == p.at {
 		p.die()
 		return nil, errDead
 	}
@@ -70,8 +81,11 @@ func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
 // step is something that a process does with a submission: a request, or the task of a function.
 type step func(ctx context.Context, s *intake.Service, w *intake.Worker, sub submission.Submission) error
 
-// until does a step in a process that dies at a call. It reports whether the process ended before.
-func (c *company) until(at int, after bool, do step, sub submission.Submission) (ended bool) {
+// never is the call at which a process dies that does not die.
+const never = math.MaxInt
+
+// until does a step in a process that dies at a call. It returns the kinds of the calls.
+func (c *company) until(at int, after bool, do step, sub submission.Submission) []string {
 	c.t.Helper()
 	ctx, die := context.WithCancel(c.t.Context())
 	p := &process{at: at, after: after, die: die}
@@ -82,11 +96,10 @@ func (c *company) until(at int, after bool, do step, sub submission.Submission) 
 	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	store, blobs := c.stores(cfg)
 	err := do(ctx, c.service(store, blobs), c.worker(store, blobs, c.queue), sub)
-	if p.calls < at {
+	if len(p.calls) < at {
 		c.must(err)
-		return true
 	}
-	return false
+	return p.calls
 }
 
 // task is the task of a submission.
@@ -437,7 +450,7 @@ var deaths = map[string]death{
 	"a person goes on with a draft": {func(c *company) submission.Submission { return c.draft(mixed) }, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
 		_, err := s.Take(ctx, sub, kept)
 		return err
-	}), (*company).wantReady, 4},
+	}), (*company).wantReady, 3},
 }
 
 // saveDraft saves a draft with another name and a file.
@@ -460,21 +473,47 @@ func (c *company) wantDraft(sub submission.Submission) string {
 // unclear is a file whose columns a person has to choose.
 const unclear = "Contato;Cadastro;Cliente\n11988880001;a;Ana\n"
 
-// whenToDie returns whether a process dies after a call. What is stored before the next call is the same:
-// only the proofs try both.
-func whenToDie() []bool {
-	if testsize.Proof() {
-		return []bool{false, true}
+// eachDeath calls dies for the calls at which a process can die, given the kinds of all: after each one that stores
+// something, the first and the last of a kind. A process that dies before, or after a call that stores nothing, leaves
+// the same: only the proofs try all.
+func eachDeath(calls []string, dies func(at int, after bool)) {
+	kinds := slices.Clone(calls)
+	for i, kind := range kinds {
+		if slices.Contains(reading, kind) {
+			kinds[i] = ""
+		}
 	}
-	return []bool{true}
+	for _, at := range testsize.Steps(kinds) {
+		dies(at, true)
+		if testsize.Proof() {
+			dies(at, false)
+		}
+	}
 }
 
-// long is the number of calls from which only the proofs try each of them.
-const long = 10
+// deathIn lets a process die at a call of a step, continues by what remains, and checks the submission. It returns the
+// kinds of the calls.
+func (c *company) deathIn(test death, at int, after bool, remains func(c *company, sub submission.Submission)) []string {
+	c.t.Helper()
+	sub := test.begin(c)
+	calls := c.until(at, after, test.do, sub)
+	if now := c.stored(sub); now.Version == sub.Version && !now.Working() && !now.DeletingFiles { // a person sees the same page, and tries again
+		c.must(test.do(c.t.Context(), c.Service, c.worker(c.store, c.blobs, c.queue), now))
+	}
+	remains(c, sub)
+	got := c.stored(sub)
+	if diff := test.want(c, got); diff != "" {
+		c.t.Fatalf("death at call %d (after it: %t): %s, %q: %s", at, after, got.State, got.Fault.Code, diff)
+	}
+	c.must(c.discard(sub))
+	if left := c.files(sub); got.State == submission.StateDraft && len(left) > 0 {
+		c.t.Fatalf("death at call %d (after it: %t): files are left: %v", at, after, left)
+	}
+	return calls
+}
 
-// eachDeath lets a process die at each call of the steps, before and after it, and continues by
-// what remains.
-func eachDeath(t *testing.T, steps iter.Seq[string], remains func(c *company, sub submission.Submission)) {
+// inEachStep lets a process die in each of the steps, and continues by what remains.
+func inEachStep(t *testing.T, steps iter.Seq[string], remains func(c *company, sub submission.Submission)) {
 	t.Helper()
 	for name := range steps {
 		test := deaths[name]
@@ -483,31 +522,11 @@ func eachDeath(t *testing.T, steps iter.Seq[string], remains func(c *company, su
 			env := maps.Clone(stackenv.Load(t))
 			env["CAMPAIGNS_TABLE"] = env.OwnTable(t, env["CAMPAIGNS_TABLE"]) // sweep finds nothing else
 			c := newCompanyIn(t, env)
-			for _, after := range whenToDie() {
-				at, step := 1, 1
-				if test.calls >= long {
-					step = testsize.Of(2, 1)
-				}
-				for ended := false; !ended; at += step {
-					sub := test.begin(c)
-					ended = c.until(at, after, test.do, sub)
-					if now := c.stored(sub); now.Version == sub.Version && !now.Working() && !now.DeletingFiles { // a person sees the same page, and tries again
-						c.must(test.do(t.Context(), c.Service, c.worker(c.store, c.blobs, c.queue), now))
-					}
-					remains(c, sub)
-					got := c.stored(sub)
-					if diff := test.want(c, got); diff != "" {
-						t.Fatalf("death at call %d (after it: %t): %s, %q: %s", at, after, got.State, got.Fault.Code, diff)
-					}
-					c.must(c.discard(sub))
-					if left := c.files(sub); got.State == submission.StateDraft && len(left) > 0 {
-						t.Fatalf("death at call %d (after it: %t): files are left: %v", at, after, left)
-					}
-				}
-				if at < test.calls {
-					t.Errorf("only %d calls", at)
-				}
+			calls := c.deathIn(test, never, true, remains)
+			if len(calls) < test.calls {
+				t.Errorf("only %d calls", len(calls))
 			}
+			eachDeath(calls, func(at int, after bool) { c.deathIn(test, at, after, remains) })
 		})
 	}
 }
@@ -516,7 +535,7 @@ func eachDeath(t *testing.T, steps iter.Seq[string], remains func(c *company, su
 // sends each message once.
 func TestWorker_DeathAtAnyCall(t *testing.T) {
 	t.Parallel()
-	eachDeath(t, slices.Values([]string{"checking", "sending"}), func(c *company, sub submission.Submission) {
+	inEachStep(t, slices.Values([]string{"checking", "sending"}), func(c *company, sub submission.Submission) {
 		body, err := json.Marshal(submission.Task{Tenant: sub.Tenant, CampaignID: sub.CampaignID})
 		c.must(err)
 		c.must(c.queue.Send(c.t.Context(), sub.Tenant, body, 0))
@@ -528,7 +547,7 @@ func TestWorker_DeathAtAnyCall(t *testing.T) {
 // within four minutes. Nobody has to open a page.
 func TestSweep_DeathAtAnyCall(t *testing.T) {
 	t.Parallel()
-	eachDeath(t, maps.Keys(deaths), (*company).sweepOnly)
+	inEachStep(t, maps.Keys(deaths), (*company).sweepOnly)
 }
 
 // A request that dies while it takes a file, from a form or of an export, leaves nothing, or a submission
@@ -555,34 +574,30 @@ func TestTake_DeathAtAnyCall(t *testing.T) {
 			env["CAMPAIGNS_TABLE"] = env.OwnTable(t, env["CAMPAIGNS_TABLE"])
 			c := newCompanyIn(t, env)
 			c.must(c.blobs.Put(t.Context(), object, []byte(mixed), "text/csv"))
-			for _, after := range whenToDie() {
-				c.eachTake(test.do, after, test.least)
+			calls := c.deathInTake(test.do, never, true)
+			if len(calls) < test.least {
+				t.Errorf("only %d calls", len(calls))
 			}
+			eachDeath(calls, func(at int, after bool) { c.deathInTake(test.do, at, after) })
 		})
 	}
 }
 
-// eachTake lets a process die at each call in which it takes a file.
-func (c *company) eachTake(take step, after bool, least int) {
+// deathInTake lets a process die at a call in which it takes a file. It returns the kinds of the calls.
+func (c *company) deathInTake(take step, at int, after bool) []string {
 	c.t.Helper()
-	asked := submission.Submission{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID}
-	at := 1
-	for ended := false; !ended; at++ {
-		ended = c.until(at, after, take, asked)
-		all, err := c.store.Submissions(c.t.Context(), c.tenant)
-		c.must(err)
-		for _, sub := range all {
-			if sub.Closed() {
-				continue
-			}
-			c.sweepOnly(sub)
-			if diff := c.wantReady(c.stored(sub)); diff != "" {
-				c.t.Fatalf("death at call %d (after it: %t): %s", at, after, diff)
-			}
-			c.must(c.discard(sub))
+	calls := c.until(at, after, take, submission.Submission{ID: campaign.ID{Tenant: c.tenant}, By: "ana@example.com", Name: "c", TemplateID: c.t1.ID})
+	all, err := c.store.Submissions(c.t.Context(), c.tenant)
+	c.must(err)
+	for _, sub := range all {
+		if sub.Closed() {
+			continue
 		}
+		c.sweepOnly(sub)
+		if diff := c.wantReady(c.stored(sub)); diff != "" {
+			c.t.Fatalf("death at call %d (after it: %t): %s", at, after, diff)
+		}
+		c.must(c.discard(sub))
 	}
-	if at < least {
-		c.t.Errorf("only %d calls", at)
-	}
+	return calls
 }

@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/localstack/testsize"
 )
 
 // history is what happens to a file of nine people in five parts, in random order.
@@ -234,7 +235,7 @@ func (h *history) end() {
 // that the campaign knows, and the totals say how many.
 func TestSubmission_Histories(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(12) {
+	for seed := range uint64(testsize.Of(8, 12)) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			h := newHistory(t, seed)

@@ -12,11 +12,11 @@ import (
 	"campaign-dispatch/localstack/testsize"
 )
 
-// A campaign of 100 messages does not wait for one of 25,000, or of 100,000 in `make prove`,
+// A campaign of 100 messages does not wait for one of 10,000, or of 100,000 in `make prove`,
 // at any time.
 func TestSharing_SmallCampaign(t *testing.T) {
 	t.Parallel()
-	big := testsize.Of(25_000, 100_000)
+	big := testsize.Of(10_000, 100_000)
 	all := time.Duration(big/50) * time.Second
 	for name, tt := range map[string]struct {
 		big   int

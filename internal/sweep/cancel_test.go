@@ -3,7 +3,6 @@ package sweep_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -89,27 +88,22 @@ func (w *pipeline) checkCancelled(sent, waiting campaign.Batch, end string) {
 
 func TestCancel_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	live := func(t *testing.T, at int, after bool) *pipeline {
+	live := func(t *testing.T, c crash) *pipeline {
 		t.Helper()
 		w := newPipeline(t)
 		sent, waiting := w.sentAndWaiting()
-		w.death.at, w.death.after = at, after
+		w.death.at, w.death.after = c.at, c.after
 		w.cancel(sent, "?revoke=true")
 		w.settle(time.Hour)
 		w.checkCancelled(sent, waiting, "revoked cancelled")
 		return w
 	}
-	rehearsal := live(t, 0, false)
-	for _, at := range worthTrying(rehearsal.death.calls) {
-		for _, after := range []bool{false, true} {
-			t.Run(fmt.Sprintf("call %d %s, after it %v", at, rehearsal.death.calls[at-1], after), func(t *testing.T) {
-				t.Parallel()
-				if w := live(t, at, after); len(w.death.calls) < at {
-					t.Errorf("only %d calls were made: no process crashed", len(w.death.calls))
-				}
-			})
+	atEach(t, live(t, crash{}).death.calls, worthTrying, func(t *testing.T, c crash) {
+		t.Helper()
+		if w := live(t, c); len(w.death.calls) < c.at {
+			t.Errorf("only %d calls were made: no process crashed", len(w.death.calls))
 		}
-	}
+	})
 }
 
 // The task of a successful call is lost. The messages that were never released end

@@ -13,7 +13,56 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/sweep"
+	"campaign-dispatch/localstack/testsize"
 )
+
+// crash is a call at which a process ends, before it or after it, without its answer.
+type crash struct {
+	at    int // of all calls, counted from 1
+	after bool
+}
+
+// reading are the names of calls that store nothing.
+var reading = map[string]bool{
+	"Batch": true, "Campaign": true, "Clicks": true, "Delivery": true, "Due": true, "Endpoints": true, "FindBatch": true, "Get": true,
+	"GetRange": true, "Identity": true, "LedgerHead": true, "OptOutParts": true, "OptOutShard": true, "OptOuts": true, "Progress": true,
+	"RateLimit": true, "Resumed": true, "Route": true, "SendPolicy": true, "Submission": true, "Taps": true, "TemplateVersion": true,
+	"Tenant": true, "TenantOf": true, "waiting": true,
+}
+
+// crashes returns the crashes that a test tries: in the proofs before and after each of the calls at which it is worth
+// it. Otherwise a process ends after the first call, and after the first and the last call of each name that stores
+// something. If it ended before a call, or after one that stores nothing, it would leave the same.
+func crashes(calls []string, worth func(calls []string) []int) (all []crash) {
+	worthIt := worth(calls)
+	if testsize.Proof() {
+		for _, at := range worthIt {
+			all = append(all, crash{at, false}, crash{at, true})
+		}
+		return all
+	}
+	kinds := make([]string, len(worthIt))
+	for i, at := range worthIt {
+		if name := calls[at-1]; !reading[name] {
+			kinds[i] = name
+		}
+	}
+	for _, step := range testsize.Steps(kinds) {
+		all = append(all, crash{worthIt[step-1], true})
+	}
+	return all
+}
+
+// atEach runs a test for each crash.
+func atEach(t *testing.T, calls []string, worth func(calls []string) []int, test func(t *testing.T, c crash)) {
+	t.Helper()
+	for _, c := range crashes(calls, worth) {
+		t.Run(fmt.Sprintf("call %d %s, after it %v", c.at, calls[c.at-1], c.after), func(t *testing.T) {
+			t.Parallel()
+			test(t, c)
+		})
+	}
+}
 
 // worthDying returns the calls at which a process crashes, counted from 1: all of them,
 // except that of the provider calls only the first, a middle one and the last.
@@ -38,33 +87,29 @@ func TestSend_CrashAtAnyCall(t *testing.T) {
 	rehearsal.handOff(b)
 	rehearsal.run(b, time.Hour)
 	rehearsal.checkSent(b)
-	for _, at := range worthDying(rehearsal.death.calls) {
-		for _, after := range []bool{false, true} {
-			t.Run(fmt.Sprintf("call %d %s, after it %v", at, rehearsal.death.calls[at-1], after), func(t *testing.T) {
-				t.Parallel()
-				w := newPipeline(t)
-				w.death.at, w.death.after = at, after
-				b := w.accept(103)
-				w.handOff(b)
-				w.run(b, 2*time.Hour)
-				w.checkSent(b)
-				if len(w.death.calls) < at {
-					t.Errorf("only %d calls were made: no process crashed", len(w.death.calls))
-				}
-			})
+	atEach(t, rehearsal.death.calls, worthDying, func(t *testing.T, c crash) {
+		t.Helper()
+		w := newPipeline(t)
+		w.death.at, w.death.after = c.at, c.after
+		b := w.accept(103)
+		w.handOff(b)
+		w.run(b, 2*time.Hour)
+		w.checkSent(b)
+		if len(w.death.calls) < c.at {
+			t.Errorf("only %d calls were made: no process crashed", len(w.death.calls))
 		}
-	}
+	})
 }
 
 func TestSweep_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
 	// The batch is never handed off, and later the tasks of its frames are lost.
-	live := func(t *testing.T, at int, after bool) (*pipeline, campaign.Batch) {
+	live := func(t *testing.T, c crash) (*pipeline, campaign.Batch) {
 		t.Helper()
 		w := newPipeline(t)
 		b := w.accept(103)
 		w.advance(3 * time.Minute)
-		w.death.at, w.death.after = at, after
+		w.death.at, w.death.after = c.at, c.after
 		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
 		for w.deliver(w.releases, w.releaser(), 1) {
 		}
@@ -72,17 +117,13 @@ func TestSweep_CrashAtAnyCall(t *testing.T) {
 		w.run(b, 2*time.Hour)
 		return w, b
 	}
-	rehearsal, b := live(t, 0, false)
+	rehearsal, b := live(t, crash{})
 	rehearsal.checkSent(b)
-	for _, at := range worthDying(rehearsal.death.calls) {
-		for _, after := range []bool{false, true} {
-			t.Run(fmt.Sprintf("call %d %s, after it %v", at, rehearsal.death.calls[at-1], after), func(t *testing.T) {
-				t.Parallel()
-				w, b := live(t, at, after)
-				w.checkSent(b)
-			})
-		}
-	}
+	atEach(t, rehearsal.death.calls, worthDying, func(t *testing.T, c crash) {
+		t.Helper()
+		w, b := live(t, c)
+		w.checkSent(b)
+	})
 }
 
 func TestSend_LongOutage(t *testing.T) {
@@ -195,18 +236,22 @@ func (w *pipeline) resume(subject string, b campaign.Batch) {
 	w.must(w.store.Resume(w.t.Context(), subject))
 }
 
-// changes counts in how many periods of 10 minutes the row of a batch changes.
+// changes counts in how many periods of 10 minutes the row of a batch changes. It skips those in which nothing is due.
 func (w *pipeline) changes(b campaign.Batch, d time.Duration) int {
 	w.t.Helper()
 	n, was := 0, w.batch(b)
 	for end := w.clock().Add(d); w.clock().Before(end); {
 		from := w.clock()
 		w.run(b, min(10*time.Minute, end.Sub(from)))
-		if now := w.batch(b); !cmp.Equal(was, now) {
+		now := w.batch(b)
+		if !cmp.Equal(was, now) {
 			n, was = n+1, now
 		}
 		if w.clock().Equal(from) { // nothing is left to do for the batch
 			break
+		}
+		if now.State != campaign.BatchSent {
+			w.advance((w.idle(end) - time.Minute).Truncate(10 * time.Minute))
 		}
 	}
 	return n

@@ -3,7 +3,6 @@ package sweep_test
 import (
 	"encoding/json"
 	mathrand "math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 	"time"
@@ -13,23 +12,17 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/webhook/delivery"
+	"campaign-dispatch/localstack/testsize"
 )
 
-// manyVariable is the number of batches of the test below, default fewBatches.
-const (
-	manyVariable = "FLOW_BATCHES"
-	fewBatches   = 6
-	manyMessages = 50 // of a batch
-)
+// manyMessages is the number of messages of a batch of the test below.
+const manyMessages = 50
 
 // Events of many batches arrive in random order, three times, over two hours. Each process
 // crashes: the first before its first call, the next after it, and so on.
 func TestOutcomes_RepeatedCrashes(t *testing.T) {
 	t.Parallel()
-	n, err := strconv.Atoi(os.Getenv(manyVariable))
-	if err != nil {
-		n = fewBatches
-	}
+	n := testsize.Of(3, 6)
 	w := withEndpoints(newPipeline(t))
 	w.provider.answers = false
 	w.death.turns = true

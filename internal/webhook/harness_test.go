@@ -183,7 +183,11 @@ func (w *harness) run(span time.Duration, process *webhook.Notifier) {
 	w.t.Helper()
 	end := w.Now().Add(span)
 	for w.Now().Before(end) {
-		tasks := w.arrived()
+		due := w.due(end)
+		if !w.advanceTo(due, end) {
+			return
+		}
+		tasks := w.arrivedOf(due)
 		for i, err := range process.Handle(w.t.Context(), tasks) {
 			if err != nil {
 				w.mu.Lock()
@@ -191,14 +195,14 @@ func (w *harness) run(span time.Duration, process *webhook.Notifier) {
 				w.mu.Unlock()
 			}
 		}
-		if !w.advance(end) {
-			return
-		}
 	}
 }
 
 // arrived receives the tasks that are due, and those of sweep.
-func (w *harness) arrived() []delivery.NotifyTask {
+func (w *harness) arrived() []delivery.NotifyTask { return w.arrivedOf(w.due(w.Now())) }
+
+// arrivedOf is arrived, given rows that are due now or later.
+func (w *harness) arrivedOf(due []overdue.Item) []delivery.NotifyTask {
 	now := w.Now()
 	w.mu.Lock()
 	var tasks []delivery.NotifyTask
@@ -212,7 +216,10 @@ func (w *harness) arrived() []delivery.NotifyTask {
 	}
 	w.queue = later
 	w.mu.Unlock()
-	for _, d := range w.due(now) {
+	for _, d := range due {
+		if d.Check.After(now) {
+			continue
+		}
 		_, err := w.store.PostponeDelivery(w.t.Context(), *d.Delivery, d.Check, now.Add(10*time.Minute))
 		w.must(err)
 		tasks = append(tasks, *d.Delivery)
@@ -281,9 +288,12 @@ func (w *harness) dueCircuits(until time.Time) (found []overdue.Item) {
 }
 
 // advance moves the clock to the next task or row and reports whether there is one.
-func (w *harness) advance(end time.Time) bool {
+func (w *harness) advance(end time.Time) bool { return w.advanceTo(w.due(end), end) }
+
+// advanceTo is advance, given the rows that are due until the end.
+func (w *harness) advanceTo(due []overdue.Item, end time.Time) bool {
 	next := end
-	for _, d := range w.due(end) {
+	for _, d := range due {
 		if d.Check.Before(next) {
 			next = d.Check
 		}

@@ -16,3 +16,24 @@ func Of(usual, proof int) int {
 	}
 	return usual
 }
+
+// Steps returns the steps of a scenario that a test tries, counted from 1: in `make prove` all of them, otherwise the
+// first step, and the first and the last step of each kind. It leaves out the steps of the kind "" unless one is first.
+func Steps(kinds []string) []int {
+	first, last := map[string]int{"": -1}, map[string]int{"": -1}
+	for i, kind := range kinds {
+		if _, ok := first[kind]; !ok {
+			first[kind] = i
+		}
+		if kind != "" {
+			last[kind] = i
+		}
+	}
+	var steps []int
+	for i, kind := range kinds {
+		if Proof() || i == 0 || i == first[kind] || i == last[kind] {
+			steps = append(steps, i+1)
+		}
+	}
+	return steps
+}

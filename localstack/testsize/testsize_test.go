@@ -1,6 +1,7 @@
 package testsize_test
 
 import (
+	"slices"
 	"testing"
 
 	"campaign-dispatch/localstack/testsize"
@@ -11,6 +12,16 @@ func TestOf(t *testing.T) { //nolint:paralleltest // sets the environment
 		t.Setenv(testsize.Variable, value)
 		if got := testsize.Of(20, 100); got != want {
 			t.Errorf("%s=%q: %d cases, want %d", testsize.Variable, value, got, want)
+		}
+	}
+}
+
+func TestSteps(t *testing.T) { //nolint:paralleltest // sets the environment
+	kinds := []string{"", "write", "", "queue", "write", "write", "queue", ""}
+	for value, want := range map[string][]int{"": {1, 2, 4, 6, 7}, "1": {1, 2, 3, 4, 5, 6, 7, 8}} {
+		t.Setenv(testsize.Variable, value)
+		if got := testsize.Steps(kinds); !slices.Equal(got, want) {
+			t.Errorf("%s=%q: steps %v, want %v", testsize.Variable, value, got, want)
 		}
 	}
 }

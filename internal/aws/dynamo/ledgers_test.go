@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/localstack/lab/metering"
 	"campaign-dispatch/localstack/stackenv"
+	"campaign-dispatch/localstack/testsize"
 )
 
 // newLedgers returns a store with its own Outcomes table, for new batches.
@@ -94,13 +96,13 @@ func wantLog(t *testing.T, l *dynamotest.Store, key campaign.BatchKey, want []ca
 func full(t *testing.T, l *dynamotest.Store, b campaign.Batch, changes []campaign.Change) (entered []campaign.Change) {
 	t.Helper()
 	var head ledger.Head
-	for i, step := 0, 20; i+step < len(changes); {
+	for i, step := 0, 128; i+step < len(changes); {
 		news := changes[i : i+step]
 		switch moves := head.Plan(b.Accepted, news).Move; {
 		case moves && step == 1:
 			return changes[:i]
 		case moves:
-			step = 1
+			step /= 2
 		default:
 			head = record(t, l, b, news).After
 			i += step
@@ -113,7 +115,8 @@ func full(t *testing.T, l *dynamotest.Store, b campaign.Batch, changes []campaig
 func TestLedgers(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
-	sizes := map[string][]int{"one at a time": {1}, "few": {1, 3, 20}, "many": {1, 500, 40, 260, 2000}}
+	single := append(slices.Repeat([]int{1}, 8), testsize.Of(40, 1))
+	sizes := map[string][]int{"one at a time": single, "few": {1, 3, 20}, "many": {1, 500, 40, 260, 2000}}
 	for name, groups := range sizes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

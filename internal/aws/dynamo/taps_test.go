@@ -19,6 +19,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/localstack/testsize"
 )
 
 func tapOn(index, suggestion int, after time.Duration) campaign.Change {
@@ -48,7 +49,8 @@ func TestTaps_Concurrent(t *testing.T) {
 	t.Parallel()
 	s := newLedgers(t)
 	b := acceptRead(t, s, campaign.MaxMessages)
-	const writers, perWriter = 4, 90
+	const writers = 4
+	perWriter := testsize.Of(30, 90)
 	order := rand.Perm(writers * perWriter)
 	var all sync.WaitGroup
 	for _, mine := range slices.Collect(slices.Chunk(order, perWriter)) {

@@ -73,6 +73,12 @@ func (ui *UI) Load(areas ...Area) error {
 	return nil
 }
 
+// Share registers the areas of another UI, with the pages and texts that it has parsed. It is for tests, because parsing
+// takes longer than most of them.
+func (ui *UI) Share(of *UI) {
+	ui.translations, ui.pages, ui.texts = newTranslations(), of.pages, of.texts
+}
+
 func (ui *UI) load(a Area) error {
 	names, err := fs.Glob(a.Files, "*.html")
 	if err != nil {

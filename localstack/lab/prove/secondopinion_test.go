@@ -59,8 +59,8 @@ func secondOpinion(ctx context.Context, t *testing.T, env stackenv.Env) {
 	check(t, copyTables(ctx, env, table))
 	recordTests(ctx, t, withTables(t, env, table), "%d tests of storage and races on DynamoDB Local", storage())
 	recordTests(ctx, t, env, "%d tests of numbers against Google's library", []string{"./internal/phone"})
-	recordTests(ctx, t, env, "%d tests of a list of people: 300 races, and a death or a change at each call",
-		[]string{"./internal/intake", "-run", "^Test.*_(Races|BetweenAnyTwoCalls|DeathAtAnyCall)$"})
+	recordTests(ctx, t, env, "%d tests of a list of people: 300 races, 12 histories, and a death or a change at each call",
+		[]string{"./internal/intake", "-run", "^Test.*_(Races|Histories|BetweenAnyTwoCalls|DeathAtAnyCall)$"})
 	recordTests(ctx, t, env, "%d test of the figures of a file of 200,000 lines, on all pages", []string{"./internal/app/dashboard", "-run", "^TestPeopleAddUp$"})
 }
 

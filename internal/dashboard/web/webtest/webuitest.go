@@ -9,7 +9,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"html"
+	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -115,12 +118,45 @@ func Serve(tb testing.TB, ui *web.UI, area web.Area, pages web.Pages, others ...
 	if ui.Store == nil {
 		ui.Store = d
 	}
-	if err := errors.Join(ui.Load(append(others, area, upload.Area())...), ui.Check()); err != nil {
+	loaded, err := loadedOf(append(others, area, upload.Area()))
+	if err != nil {
 		tb.Fatal(err)
 	}
+	ui.Share(loaded)
 	ui.Register(d.mux)
 	pages.Register(ui, d.mux)
 	return d
+}
+
+// loaded are the UIs of loadedOf, by the contents of their areas' files.
+var loaded sync.Map
+
+// loadedOf returns a UI with all pages and texts of areas parsed and checked. It does so once for the same files.
+func loadedOf(areas []web.Area) (*web.UI, error) {
+	hash := sha256.New()
+	for _, area := range areas {
+		_, _ = fmt.Fprintf(hash, "%q", area.Texts)
+		if err := addFiles(hash, area.Files); err != nil {
+			return nil, err
+		}
+	}
+	load, _ := loaded.LoadOrStore(string(hash.Sum(nil)), sync.OnceValues(func() (*web.UI, error) {
+		ui := &web.UI{}
+		return ui, errors.Join(ui.Load(areas...), ui.Check())
+	}))
+	return load.(func() (*web.UI, error))()
+}
+
+// addFiles writes the names and contents of files to w.
+func addFiles(w io.Writer, files fs.FS) error {
+	return fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(files, name)
+		_, _ = fmt.Fprintf(w, "%q%d\n%s", name, len(content), content)
+		return err
+	})
 }
 
 // Audit keeps an entry of the audit log.

@@ -92,17 +92,30 @@ func Check(r *http.Request, sent []byte, res *http.Response, got []byte) error {
 		},
 		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true},
 	}
-	if err := checkAnswer(r.Context(), in, res, got); err != nil {
+	if err := checkAnswer(r.Context(), doc, in, res, got); err != nil {
 		return fmt.Errorf("answer: %w", err)
 	}
 	if res.StatusCode >= http.StatusBadRequest {
 		return nil
 	}
-	in.Options.ExcludeRequestBody = !documented(r, in.Route.Operation)
-	if err := openapi3filter.ValidateRequest(context.WithoutCancel(r.Context()), in); err != nil {
+	if err := checkRequest(doc, in, r, sent); err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
 	return nil
+}
+
+// checkRequest checks a request that was accepted.
+func checkRequest(doc *openapi3.T, in *openapi3filter.RequestValidationInput, r *http.Request, sent []byte) error {
+	mediaType, known := documented(r, in.Route.Operation)
+	in.Options.ExcludeRequestBody = !known || isJSON(mediaType)
+	if err := openapi3filter.ValidateRequest(context.WithoutCancel(r.Context()), in); err != nil || !known || !isJSON(mediaType) {
+		return err
+	}
+	body := in.Route.Operation.RequestBody.Value
+	if len(sent) == 0 && !body.Required {
+		return nil
+	}
+	return checkJSON(doc, body.Content[mediaType], sent)
 }
 
 func withBody(r *http.Request, body []byte) *http.Request {
@@ -111,21 +124,32 @@ func withBody(r *http.Request, body []byte) *http.Request {
 	return clone
 }
 
-// documented reports whether the operation accepts the request's media type.
-func documented(r *http.Request, op *openapi3.Operation) bool {
+// documented returns the request's media type, and reports whether the operation accepts it.
+func documented(r *http.Request, op *openapi3.Operation) (mediaType string, known bool) {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return err == nil && op.RequestBody != nil && op.RequestBody.Value.Content.Get(mediaType) != nil
+	return mediaType, err == nil && op.RequestBody != nil && op.RequestBody.Value.Content.Get(mediaType) != nil
 }
 
-func checkAnswer(ctx context.Context, in *openapi3filter.RequestValidationInput, res *http.Response, got []byte) error {
-	return openapi3filter.ValidateResponse(context.WithoutCancel(ctx), &openapi3filter.ResponseValidationInput{
+func checkAnswer(ctx context.Context, doc *openapi3.T, in *openapi3filter.RequestValidationInput, res *http.Response, got []byte) error {
+	mediaType, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	json := err == nil && isJSON(mediaType)
+	options := *in.Options
+	options.ExcludeResponseBody = json
+	err = openapi3filter.ValidateResponse(context.WithoutCancel(ctx), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: in,
 		Status:                 res.StatusCode,
 		Header:                 res.Header,
 		Body:                   io.NopCloser(bytes.NewReader(got)),
-		Options:                in.Options,
+		Options:                &options,
 	})
+	if err != nil || !json {
+		return err
+	}
+	return checkJSON(doc, mediaOf(in.Route.Operation, res.StatusCode, mediaType), got)
 }
+
+// problem is the schema of an answer to a request that no operation has.
+var problem = &openapi3.MediaType{Schema: &openapi3.SchemaRef{Ref: "#/components/schemas/Problem"}}
 
 // checkUnknown checks the answer to an undocumented path or method.
 func checkUnknown(doc *openapi3.T, route openapi.Route, known bool, res *http.Response, got []byte) error {
@@ -133,11 +157,11 @@ func checkUnknown(doc *openapi3.T, route openapi.Route, known bool, res *http.Re
 	if known {
 		status, code, allow = http.StatusMethodNotAllowed, "method_not_allowed", strings.Join(route.Methods, ", ")
 	}
-	var problem map[string]any
-	if err := json.Unmarshal(got, &problem); err != nil {
+	var body map[string]any
+	if err := json.Unmarshal(got, &body); err != nil {
 		return fmt.Errorf("read the problem: %w", err)
 	}
-	if err := doc.Components.Schemas["Problem"].Value.VisitJSON(problem, openapi3.EnableJSONSchema2020()); err != nil {
+	if err := checkJSON(doc, problem, got); err != nil {
 		return err
 	}
 	type answer struct {
@@ -145,7 +169,7 @@ func checkUnknown(doc *openapi3.T, route openapi.Route, known bool, res *http.Re
 		mediaType, code, allowed string
 	}
 	want := answer{status, "application/problem+json", code, allow}
-	if is := (answer{res.StatusCode, res.Header.Get("Content-Type"), fmt.Sprint(problem["code"]), res.Header.Get("Allow")}); is != want {
+	if is := (answer{res.StatusCode, res.Header.Get("Content-Type"), fmt.Sprint(body["code"]), res.Header.Get("Allow")}); is != want {
 		return fmt.Errorf("got %+v, want %+v", is, want)
 	}
 	return nil
