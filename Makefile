@@ -31,8 +31,8 @@ CONCURRENT := (^|[{;])[[:space:]]*go [a-zA-Z_(]|\.Go\(|errgroup|httptest\.New[A-
 
 # These tests wait most, and run beside all others: first the end-to-end tests, which kill functions
 # that the browser tests need. They are not raced: what they call runs in other processes.
-BESIDE := /localstack/e2e$$
-LAST   := /localstack/browser$$
+BESIDE := /localstack/e2e
+LAST   := /localstack/browser
 
 # Prints the packages of GO_TEST that are raced.
 define RACED
@@ -65,9 +65,9 @@ define GO_TEST
 packages=$$(go list $(PACKAGES)) || exit
 raced=$$(sh -c "$$RACED")
 unraced=$$(echo "$$packages" | grep -vxF "$$raced")
-beside=$$(echo "$$unraced" | grep -E '$(BESIDE)')
-last=$$(echo "$$unraced" | grep -E '$(LAST)')
-unraced=$$(echo "$$unraced" | grep -vE '$(BESIDE)|$(LAST)')
+beside=$$(echo "$$unraced" | grep -E '$(BESIDE)$$')
+last=$$(echo "$$unraced" | grep -E '$(LAST)$$')
+unraced=$$(echo "$$unraced" | grep -vE '($(BESIDE)|$(LAST))$$')
 export beside last raced unraced
 [ -z "$$beside$$last" ] || localstack/browser/tools.sh >&2 || exit
 [ -n "$$raced$$unraced" ] || exec sh -c "$$HALF" sh beside
