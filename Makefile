@@ -247,7 +247,7 @@ bench-stable: ## run the benchmarks that need no stack and no idle machine; .ci/
 	@$(call GO_BENCH,$(STABLE_BENCH))
 
 # TestProve runs the parts in PROVE, or all of them, and prints their table.
-GO_PROVE = go test -tags prove -v -count 1 -timeout 6h -run '^TestProve$$' ./localstack/lab/prove
+GO_PROVE = go test -tags prove,lambda.norpc -v -count 1 -timeout 6h -run '^TestProve$$' ./localstack/lab/prove
 
 .PHONY: prove
 prove: bin/localstack ## test the promises, as a table and in .local/prove.json (PROVE=linearizability,faults for some parts)
