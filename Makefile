@@ -18,38 +18,62 @@ CAMPAIGN ?= events/demo-campaign.csv
 PACKAGES  ?= ./...
 TESTFLAGS ?=
 RACE      ?= $(if $(shell command -v gcc || command -v clang),-race)
-# Without paths, a clone in another folder finds the compiled packages in the build cache. Without
-# symbols, test binaries are smaller. `make lint` runs vet.
-TESTBUILD := -trimpath -ldflags='-s -w' -vet=off
+# All Go commands compile alike, so that tests, functions and tools share the compiled packages:
+# without paths, so that a clone in another folder finds them too, and as the functions are, without
+# cgo and the RPC mode of older runtimes. Only the race detector needs cgo.
+export GOFLAGS     := $(strip $(shell go env GOFLAGS 2>/dev/null) -trimpath -tags=lambda.norpc)
+export CGO_ENABLED := 0
+# Without symbols, test binaries are smaller. `make lint` runs vet.
+TESTBUILD := -ldflags='-s -w' -vet=off
 # What is raced: packages whose code or tests start a goroutine or an HTTP server. The others
 # have nothing that the race detector could find, and are up to thirty times faster without it.
 CONCURRENT := (^|[{;])[[:space:]]*go [a-zA-Z_(]|\.Go\(|errgroup|httptest\.New[A-Za-z]*Server
 
+# These tests wait most, and run beside all others: first the end-to-end tests, which kill functions
+# that the browser tests need. They are not raced: what they call runs in other processes.
+BESIDE := /localstack/e2e
+LAST   := /localstack/browser
+
 # Prints the packages of GO_TEST that are raced.
 define RACED
-go list -f '{{.ImportPath}} {{.Dir}}' $(PACKAGES) | while read -r package folder; do
+go list -f '{{.ImportPath}} {{.Dir}}' $(PACKAGES) | grep -vE '($(BESIDE)|$(LAST)) ' | while read -r package folder; do
 	! grep -qE '$(CONCURRENT)' "$$folder"/*.go || echo "$$package"
 done
 endef
 export RACED
 
-# The end-to-end tests take longest and wait most: they start first, and run beside the others.
-# The browser tests compute most: they start last.
-FIRST := /localstack/e2e$$
-LAST  := /localstack/browser$$
+# Runs a half of the tests: those that run beside the others, or the others. More tests run at a
+# time than there are processors, because most wait for the emulator.
+define HALF
+run() { [ -z "$$1" ] || go test $(TESTBUILD) -json -timeout 45m $$2 $(TESTFLAGS) $$1 || status=1; }
+status=0
+if [ "$$1" = beside ]; then
+	run "$$beside" "-parallel 6"
+	run "$$last" "-parallel 4"
+else
+	run "$$unraced"
+	export CGO_ENABLED=$(if $(RACE),1,0)
+	run "$$raced" "$(RACE) -p 3 -parallel 4"
+fi
+exit $$status
+endef
+export HALF
 
-# All runs write one stream of events, so that gotestsum counts all tests in one line.
-# More tests run at a time than there are processors, because most wait for the emulator.
+# Both halves write one stream of events, so that gotestsum counts all tests in one line: the others
+# at once, and those beside at the end.
 define GO_TEST
 packages=$$(go list $(PACKAGES)) || exit
 raced=$$(sh -c "$$RACED")
 unraced=$$(echo "$$packages" | grep -vxF "$$raced")
-raced=$$(echo "$$raced" | grep -E '$(FIRST)'; echo "$$raced" | grep -vE '$(FIRST)|$(LAST)'; echo "$$raced" | grep -E '$(LAST)')
-status=0
-run() { [ -z "$$1" ] || go test $(TESTBUILD) -json -timeout 45m $$2 $(TESTFLAGS) $$1 || status=1; }
-! echo "$$raced" | grep -qE '$(FIRST)|$(LAST)' || localstack/browser/tools.sh >&2 || exit
-run "$$unraced"
-run "$$raced" "$(RACE) -p 3 -parallel 4"
+beside=$$(echo "$$unraced" | grep -E '$(BESIDE)$$')
+last=$$(echo "$$unraced" | grep -E '$(LAST)$$')
+unraced=$$(echo "$$unraced" | grep -vE '($(BESIDE)|$(LAST))$$')
+export beside last raced unraced
+[ -z "$$beside$$last" ] || localstack/browser/tools.sh >&2 || exit
+[ -n "$$raced$$unraced" ] || exec sh -c "$$HALF" sh beside
+printf 'beside\nothers\n' | xargs -P 2 -n 1 sh -c '[ "$$0" = others ] || exec >"$(TEST_JSON).beside"; sh -c "$$HALF" sh "$$0"'
+status=$$?
+cat '$(TEST_JSON).beside'
 exit $$status
 endef
 export GO_TEST
@@ -223,7 +247,7 @@ bench-stable: ## run the benchmarks that need no stack and no idle machine; .ci/
 	@$(call GO_BENCH,$(STABLE_BENCH))
 
 # TestProve runs the parts in PROVE, or all of them, and prints their table.
-GO_PROVE = go test -tags prove -v -count 1 -timeout 6h -run '^TestProve$$' ./localstack/lab/prove
+GO_PROVE = go test -tags prove,lambda.norpc -v -count 1 -timeout 6h -run '^TestProve$$' ./localstack/lab/prove
 
 .PHONY: prove
 prove: bin/localstack ## test the promises, as a table and in .local/prove.json (PROVE=linearizability,faults for some parts)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -28,7 +29,7 @@ import (
 // actionTimeout is the maximum time of an action, on a busy machine.
 const actionTimeout = 90 * time.Second
 
-// browser is a browser with its own profile.
+// browser is a window with a profile of its own.
 type browser struct {
 	t    *testing.T
 	env  stackenv.Env
@@ -45,7 +46,46 @@ type record struct {
 	weight map[cdp.LoaderID]int               // bytes of a page with its style and scripts, without updates
 }
 
-// openAsAdmin starts a browser in which the demo tenant's admin has signed in.
+// started has the browsers by language. Tests share them, because a start takes seconds of processor time.
+var started struct {
+	sync.Mutex
+	browsers map[string]context.Context
+	stops    []context.CancelFunc
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, stop := range started.stops {
+		stop()
+	}
+	os.Exit(code)
+}
+
+// start returns the browser with the given Accept-Language.
+func start(t *testing.T, language string) context.Context {
+	t.Helper()
+	started.Lock()
+	defer started.Unlock()
+	if ctx, ok := started.browsers[language]; ok {
+		return ctx
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("accept-lang", language),
+	)
+	allocator, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
+	ctx, shut := chromedp.NewContext(allocator)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start the browser: %v", err)
+	}
+	if started.browsers == nil {
+		started.browsers = map[string]context.Context{}
+	}
+	started.browsers[language], started.stops = ctx, append(started.stops, shut, stop)
+	return ctx
+}
+
+// openAsAdmin opens a window in which the demo tenant's admin has signed in.
 func openAsAdmin(t *testing.T, language string) *browser {
 	t.Helper()
 	b := open(t, language)
@@ -53,30 +93,29 @@ func openAsAdmin(t *testing.T, language string) *browser {
 	return b
 }
 
-// open starts a browser with the given Accept-Language.
+// open opens a window with the given Accept-Language.
 func open(t *testing.T, language string) *browser {
 	t.Helper()
 	env := stackenv.Load(t)
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("accept-lang", language),
-	)
-	allocator, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	t.Cleanup(stop)
-	ctx, shut := chromedp.NewContext(allocator)
+	ctx, shut := chromedp.NewContext(start(t, language), chromedp.WithNewBrowserContext())
 	t.Cleanup(shut)
 	b := &browser{t: t, env: env, ctx: ctx, seen: record{loads: map[network.RequestID]cdp.LoaderID{}, weight: map[cdp.LoaderID]int{}}}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
-		t.Fatalf("start the browser: %v", err)
+		t.Fatalf("open a window: %v", err)
 	}
-	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := chromedp.Call(ctx, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true}); err != nil {
-		t.Fatal(err)
-	}
+	set(b, network.Enable, network.EnableParams{})
+	set(b, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
+	set(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // of several windows, one has the focus
 	b.run("set the window", chromedp.EmulateViewport(windows[0].width, tall))
 	return b
+}
+
+// set calls a command of the browser that changes a setting.
+func set[P any](b *browser, command cdp.Command[P, cdp.Empty], params P) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // chromium returns the path of the browser: CHROMIUM, or the first on the PATH.

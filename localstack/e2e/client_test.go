@@ -234,18 +234,18 @@ func (c *client) control(method, address string, in, out any) {
 	}
 }
 
-// eventually waits until the condition is true. It fails the test after the given time.
+// eventually waits until the condition is true. It fails the test after the given time. It looks less often the
+// longer it waits, because what it waits for needs the same processors.
 func (c *client) eventually(within time.Duration, what string, reached func() bool) {
 	c.t.Helper()
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for !reached() {
+	const most = 500 * time.Millisecond
+	for gap := 50 * time.Millisecond; !reached(); gap = min(gap+gap/2, most) {
 		select {
 		case <-deadline.C:
 			c.t.Fatalf("after %v not reached: %s", within, what)
-		case <-tick.C:
+		case <-time.After(gap):
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/localstack/testsize"
 )
 
 const (
@@ -131,11 +132,12 @@ func (c *client) peakMemory(function string) (peak int64) {
 }
 
 // A large campaign is exported in parts: every message once, within the memory, with
-// progress. EXPORT_MESSAGES=1000000 is the full size, and also measures the time without progress.
+// progress. The file has two parts at least. The proofs export 200,000 messages. EXPORT_MESSAGES=1000000 is the full
+// size, and also measures the time without progress.
 func TestExport_Large(t *testing.T) {
 	t.Parallel()
 	size := os.Getenv("EXPORT_MESSAGES")
-	messages, err := strconv.Atoi(cmp.Or(size, "200000"))
+	messages, err := strconv.Atoi(cmp.Or(size, strconv.Itoa(testsize.Of(60_000, 200_000))))
 	must(t, err)
 	c := newClient(t).ownTenant()
 	id := c.sentCampaign(messages, campaign.OutcomeSent, campaign.OutcomeDelivered, campaign.OutcomeRead)

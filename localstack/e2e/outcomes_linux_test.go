@@ -15,14 +15,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/testsize"
 )
 
-// soakMessages returns the number of messages: SOAK_MESSAGES, or 500.
+// soakMessages returns the number of messages: SOAK_MESSAGES, or a few hundred.
 func soakMessages(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("SOAK_MESSAGES")
 	if text == "" {
-		return 500
+		return testsize.Of(250, 2000)
 	}
 	n, err := strconv.Atoi(text)
 	must(t, err)

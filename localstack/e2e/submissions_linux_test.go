@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/localstack/testsize"
 )
 
 // intakeMemory is the maximum memory of a process of the intake function in bytes. Its
@@ -84,12 +85,12 @@ func (i *submitter) follow(path string, progress *regexp.Regexp, ended func(p pa
 }
 
 // A large file is checked and accepted in parts: every number once, within the memory, with
-// progress. SUBMISSION_LINES=2000000 is the full size, and also measures the time without progress. SUBMISSION_FORMAT=xlsx reads a
+// progress. The proofs send 200,001 lines. SUBMISSION_LINES=2000000 is the full size, and also measures the time without progress. SUBMISSION_FORMAT=xlsx reads a
 // workbook. SUBMISSION_SEND=1 sends the messages, while nothing else may run.
 func TestSubmission_Large(t *testing.T) {
 	t.Parallel()
 	size := os.Getenv("SUBMISSION_LINES")
-	lines, err := strconv.Atoi(cmp.Or(size, "60001"))
+	lines, err := strconv.Atoi(cmp.Or(size, strconv.Itoa(testsize.Of(60_001, 200_001))))
 	must(t, err)
 	format := cmp.Or(os.Getenv("SUBMISSION_FORMAT"), "csv")
 	i := newSubmitter(t)

@@ -113,6 +113,9 @@ func (s Stack) upload(ctx context.Context, template string, packages []Package) 
 		return err
 	}
 	for _, p := range packages {
+		if _, err := client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: aws.String(artifacts), Key: aws.String(p.Key)}); err == nil {
+			continue // its key has the digest of its content
+		}
 		if err := put(p.Key, p.Zip); err != nil {
 			return fmt.Errorf("upload the function %s: %w", p.Name, err)
 		}

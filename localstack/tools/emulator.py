@@ -6,23 +6,29 @@ a batch up to BatchSize. Without these changes, a backlog of thousands of messag
 minutes. The emulator also parses a key condition again for each item of a partition, parses
 the policies of the caller again for each request, and looks for due schedules every 10
 seconds only. uvicorn serves it, because hypercorn, its own server, parses HTTP in Python and
-takes twice the processor time for a request.
+takes twice the processor time for a request. After each call of a function, the emulator waits up
+to 50 milliseconds for its log, although all that the function wrote is there to read.
 """
 
 import functools
 import logging
 import os
+import queue
+import select
 import threading
 import time
 
 import uvicorn
 from ministack.app import app
 from ministack.core import iam_evaluator
+from ministack.core.lambda_runtime import ProvidedWorker
 from ministack.services import dynamodb, lambda_svc, scheduler, sqs
 
 IDLE_SECONDS = 0.05
 SCHEDULES_SECONDS = 1
 PARSED_EXPRESSIONS = 1000
+NEXT_CALL_SECONDS = 5
+OUTPUT_BYTES = 1 << 16
 
 poll_streams = lambda_svc._poll_dynamodb_streams
 
@@ -46,6 +52,78 @@ def parse_policy_once(document):
     return parse_policy_text(document) if isinstance(document, str) else parse_policy(document)
 
 
+class Output:
+    """The output of a function's process, as lines in the queue that the emulator reads.
+
+    A thread reads it so that the process never waits. Who drains it reads the rest itself.
+    """
+
+    def __init__(self, stream, lines):
+        self.stream, self.lines = stream, lines
+        self.lock, self.rest, self.ended = threading.Lock(), b"", False
+
+    def read_until_end(self):
+        poll = select.poll()
+        poll.register(self.stream, select.POLLIN)
+        with self.stream:
+            while not self.ended:
+                poll.poll()
+                self.read_available()
+
+    def read_available(self):
+        poll = select.poll()
+        with self.lock:
+            if self.ended:
+                return
+            poll.register(self.stream, select.POLLIN)
+            while not self.ended and poll.poll(0):
+                self.read_some()
+
+    def read_some(self):
+        text = os.read(self.stream.fileno(), OUTPUT_BYTES)
+        self.ended = not text
+        *whole, self.rest = (self.rest + text).split(b"\n")
+        if self.ended and self.rest:
+            whole.append(self.rest)
+        for line in whole:
+            self.add(line.decode(errors="replace").rstrip("\r"))
+
+    def add(self, line):
+        if self.lines.full():
+            self.lines.get_nowait()
+        self.lines.put_nowait(line)
+
+
+def pump_output(worker, stream, lines):
+    lines.output = Output(stream, lines)
+    lines.output.read_until_end()
+
+
+def drain_output(worker, **_):
+    """Returns the lines that a function has written."""
+    lines, found = worker._stderr_queue, []
+    if output := getattr(lines, "output", None):
+        output.read_available()
+    while True:
+        try:
+            found.append(lines.get_nowait())
+        except queue.Empty:
+            return "\n".join(found)
+
+
+build_handler_class = ProvidedWorker._build_handler_class
+
+
+def build_handler_waiting_long(worker, generation, calls):
+    """The emulator looks every 100 milliseconds whether a process that waits for a call has to end.
+
+    A process that ends closes its connection, so a look every few seconds is enough.
+    """
+    get = calls.get
+    calls.get = lambda timeout: get(timeout=NEXT_CALL_SECONDS)
+    return build_handler_class(worker, generation, calls)
+
+
 def receive_batch(queue_url, batch_size):
     """Returns up to batch_size visible messages of the queue and makes them invisible."""
     with sqs._queues_lock:
@@ -59,6 +137,9 @@ for parse in (dynamodb._tokenize, dynamodb._condition_syntax_error):
     setattr(dynamodb, parse.__name__, functools.lru_cache(PARSED_EXPRESSIONS)(parse))
 iam_evaluator.parse_policy_document = parse_policy_once
 sqs._receive_messages_for_esm = receive_batch
+ProvidedWorker._pump_output = pump_output
+ProvidedWorker._drain_stderr_bounded = drain_output
+ProvidedWorker._build_handler_class = build_handler_waiting_long
 lambda_svc._poll_dynamodb_streams = lambda: False
 scheduler._SCHEDULE_TICK_INTERVAL = SCHEDULES_SECONDS
 threading.Thread(target=poll_streams_forever, daemon=True, name="streams").start()

@@ -50,9 +50,9 @@ var uses = map[string]string{
 // time ends. Their own timeouts would need files of millions of lines.
 var timeouts = map[string]int32{"exports": 15, "intake": 22}
 
-// submissionLines is the number of lines of TestSubmission_Large, which the function cannot accept in its
-// timeout.
-const submissionLines = "SUBMISSION_LINES=200001"
+// largeSizes are the sizes of TestSubmission_Large and TestExport_Large, for which the timeouts of their
+// functions are too short.
+var largeSizes = []string{"SUBMISSION_LINES=200001", "EXPORT_MESSAGES=200000"}
 
 // unchecked are statements that the emulator does not check: it writes the functions'
 // logs, takes their tasks, reads their stream and opens their parameters itself, lets any
@@ -228,7 +228,7 @@ func (r role) refusedWithout(ctx context.Context, env stackenv.Env, sid string, 
 		for _, binary := range binaries {
 			cmd := exec.CommandContext(ctx, binary, "-test.run", "^("+uses[r.function]+")$", "-test.parallel", "4")
 			cmd.Dir = filepath.Join("localstack", filepath.Base(binary))
-			cmd.Env = append(os.Environ(), stackenv.Variable+"="+absolute(os.Getenv(stackenv.Variable)), submissionLines)
+			cmd.Env = slices.Concat(os.Environ(), []string{stackenv.Variable + "=" + absolute(os.Getenv(stackenv.Variable))}, largeSizes)
 			_ = cmd.Run() // what they say does not matter: the log does
 		}
 	}()
@@ -313,7 +313,9 @@ func TestUses_NamesOfTests(t *testing.T) {
 			source = append(source, text...)
 		}
 	}
-	for function, names := range uses {
+	named := maps.Clone(uses)
+	named["end-to-end"] = strings.Join(large, "|")
+	for function, names := range named {
 		for name := range strings.SplitSeq(names, "|") {
 			if !bytes.Contains(source, []byte("\nfunc "+name+"(t *testing.T)")) {
 				t.Errorf("%s uses %s, which does not exist", function, name)

@@ -32,6 +32,7 @@ func parts() []part {
 		{name: "second-opinion", check: secondOpinion},
 		{name: "linearizability", check: linearizability},
 		{name: "browser", check: browser},
+		{name: "end-to-end", check: endToEnd},
 		{name: "faults", check: faults, ownStack: true},
 		{name: "load", check: onOwnStack("load", load), ownStack: true},
 		{name: "crowd", check: onOwnStack("crowd", crowd), ownStack: true},
