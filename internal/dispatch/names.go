@@ -1,5 +1,7 @@
 package dispatch
 
+import "bytes"
+
 // names are the different names of a request's variables. Each is kept once: a call of 2,000 messages has
 // thousands of variables, and few names.
 type names struct {
@@ -10,7 +12,7 @@ type names struct {
 // add returns the place of a name in all, where it adds a new one. guess is the likely place: most messages have
 // their variables in one order.
 func (n *names) add(guess int, name []byte) int32 {
-	if guess < len(n.all) && string(n.all[guess]) == string(name) {
+	if guess < len(n.all) && bytes.Equal(n.all[guess], name) {
 		return int32(guess) //nolint:gosec // a body has fewer names than bytes
 	}
 	place, ok := n.byName[string(name)]

@@ -31,8 +31,9 @@ var reading = map[string]bool{
 }
 
 // crashes returns the crashes that a test tries: in the proofs before and after each of the calls at which it is worth
-// it. Otherwise a process ends after the first call, and after the first and the last call of each name that stores
-// something. If it ended before a call, or after one that stores nothing, it would leave the same.
+// it. Otherwise a process ends after the first call, after the first and the last call of each name that stores
+// something, and before the first one: what was stored before can be neither the first nor the last of its name. After a
+// call that stores nothing, a process would leave the same.
 func crashes(calls []string, worth func(calls []string) []int) (all []crash) {
 	worthIt := worth(calls)
 	if testsize.Proof() {
@@ -47,8 +48,13 @@ func crashes(calls []string, worth func(calls []string) []int) (all []crash) {
 			kinds[i] = name
 		}
 	}
+	tried := map[string]bool{"": true}
 	for _, step := range testsize.Steps(kinds) {
-		all = append(all, crash{worthIt[step-1], true})
+		kind := kinds[step-1]
+		if !tried[kind] {
+			all = append(all, crash{worthIt[step-1], false})
+		}
+		all, tried[kind] = append(all, crash{worthIt[step-1], true}), true
 	}
 	return all
 }

@@ -287,10 +287,10 @@ func (w *harness) dueCircuits(until time.Time) (found []overdue.Item) {
 	return found
 }
 
-// advance moves the clock to the next task or row and reports whether there is one.
-func (w *harness) advance(end time.Time) bool { return w.advanceTo(w.due(end), end) }
+// advance moves the clock to the next task or row.
+func (w *harness) advance(end time.Time) { w.advanceTo(w.due(end), end) }
 
-// advanceTo is advance, given the rows that are due until the end.
+// advanceTo is advance, given the rows that are due until the end. It reports whether there is a task or row.
 func (w *harness) advanceTo(due []overdue.Item, end time.Time) bool {
 	next := end
 	for _, d := range due {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -163,7 +164,7 @@ func TestTemplateVersionsFrom(t *testing.T) {
 		must(t, err)
 		var found []string
 		for _, v := range got {
-			if found = append(found, fmt.Sprint(v.Version)); v.Text != fmt.Sprint("text ", v.Version) {
+			if found = append(found, strconv.Itoa(v.Version)); v.Text != fmt.Sprint("text ", v.Version) {
 				t.Errorf("version %d says %q", v.Version, v.Text)
 			}
 		}

@@ -50,7 +50,7 @@ func TestTaps_Concurrent(t *testing.T) {
 	s := newLedgers(t)
 	b := acceptRead(t, s, campaign.MaxMessages)
 	const writers = 4
-	perWriter := testsize.Of(30, 90)
+	perWriter := testsize.Of(65, 90)
 	order := rand.Perm(writers * perWriter)
 	var all sync.WaitGroup
 	for _, mine := range slices.Collect(slices.Chunk(order, perWriter)) {

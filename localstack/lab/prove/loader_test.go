@@ -49,7 +49,9 @@ func newLoader(s service, watched *processes, numbers, others []uint64) *loader 
 	return &loader{service: s, watched: watched, large: newLoaded(numbers), others: others}
 }
 
-func newLoaded(numbers []uint64) *loaded { return &loaded{id: random.UUID(), left: fullBatches(numbers)} }
+func newLoaded(numbers []uint64) *loaded {
+	return &loaded{id: random.UUID(), left: fullBatches(numbers)}
+}
 
 func fullBatches(numbers []uint64) [][]uint64 {
 	return slices.Collect(slices.Chunk(numbers, campaign.MaxMessages))
