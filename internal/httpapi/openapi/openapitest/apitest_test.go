@@ -103,6 +103,7 @@ func TestTransport_Documented(t *testing.T) {
 		"unknown path":     {"GET", "/nothing", "", "", 404, problemType, problem(404, "not_found")},
 		"wrong method":     {"GET", dispatch, "", "", 405, header("Content-Type", "application/problem+json", "Allow", "POST"), problem(405, "method_not_allowed")},
 		"head has no body": {"HEAD", keys, "", "", 405, jsonType, ""},
+		"a deleted list":   {"DELETE", "/api/v1/external/lists/a", "", "", 204, jsonType, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
