@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 )
@@ -15,7 +16,7 @@ import (
 // links of two messages and a tap on one.
 func (d *service) acceptClicked() {
 	d.t.Helper()
-	template := "template-" + d.id.Tenant
+	template := random.UUID()
 	_, err := d.store.PutTemplate(d.t.Context(), campaign.Template{
 		ID: template, Tenant: d.id.Tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi", Suggestions: []content.Suggestion{
 			{Kind: content.Reply, Text: "Sim"}, {Kind: content.OpenURL, Text: "Ver", URL: "https://example.com/", CountClicks: true},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 )
@@ -15,7 +16,7 @@ import (
 // acceptTapped accepts a batch with two suggestions, and records three taps.
 func (d *service) acceptTapped() campaign.Batch {
 	d.t.Helper()
-	template := "template-" + d.id.Tenant
+	template := random.UUID()
 	_, err := d.store.PutTemplate(d.t.Context(), campaign.Template{
 		ID: template, Tenant: d.id.Tenant, Version: 1, Name: "t", Content: content.Content{Text: "Oi", Suggestions: []content.Suggestion{
 			{Kind: content.OpenURL, Text: "Ver", URL: "https://example.com/"}, {Kind: content.Reply, Text: "Sim"},

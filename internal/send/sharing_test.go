@@ -111,7 +111,7 @@ func TestSharing_ManyCampaigns(t *testing.T) {
 	for _, tt := range []struct {
 		campaigns, messages, lanes int
 		firstWithin                time.Duration
-	}{{10, 2000, 10, 30 * time.Second}, {80, 300, 60, 150 * time.Second}} {
+	}{{10, testsize.Of(1000, 2000), 10, 30 * time.Second}, {80, 300, 60, 150 * time.Second}} {
 		t.Run(strconv.Itoa(tt.campaigns), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestSharing_ManyCampaigns(t *testing.T) {
 // is random, so the figures are the means of several simulations: 2, or 5 in `make prove`.
 func TestSharing_LostFrames(t *testing.T) {
 	t.Parallel()
-	simulations := testsize.Of(2, 5)
+	simulations, messages := testsize.Of(2, 5), testsize.Of(20_000, 40_000)
 	share, writes := 0.0, 0.0
 	for range simulations {
 		synctest.Test(t, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestSharing_LostFrames(t *testing.T) {
 			o.lose = func(task outgoing.SendTask) bool {
 				return task.BatchID == "5" || o.random.IntN(200) == 0
 			}
-			f := o.figures(t, o.simulate(t, map[time.Duration]func(){0: func() { o.dispatch("c", 40_000) }}))
+			f := o.figures(t, o.simulate(t, map[time.Duration]func(){0: func() { o.dispatch("c", messages) }}))
 			f.keepsRate(t, 50)
 			share += f.share / float64(simulations)
 			writes += f.writes / float64(simulations)
@@ -166,6 +166,7 @@ func TestSharing_LostFrames(t *testing.T) {
 // A campaign that ends early, as after a cancellation, leaves its share to the others.
 func TestSharing_CancelledCampaign(t *testing.T) {
 	t.Parallel()
+	seconds := testsize.Of(400, 600) // of the rate, for each of two campaigns
 	for rate, least := range map[int]float64{5: 0.75, 50: 0.95} {
 		t.Run(strconv.Itoa(rate), func(t *testing.T) {
 			t.Parallel()
@@ -176,8 +177,8 @@ func TestSharing_CancelledCampaign(t *testing.T) {
 					return task.CampaignID == "vanishes" && time.Since(began) > 200*time.Second
 				}
 				o.simulate(t, map[time.Duration]func(){0: func() {
-					o.dispatch("stays", 600*rate)
-					o.dispatch("vanishes", 600*rate)
+					o.dispatch("stays", seconds*rate)
+					o.dispatch("vanishes", seconds*rate)
 				}})
 				f := o.figures(t, began)
 				f.keepsRate(t, rate)
