@@ -144,7 +144,7 @@ func TestSharing_ManyCampaigns(t *testing.T) {
 // is random, so the figures are the means of several simulations: 2, or 5 in `make prove`.
 func TestSharing_LostFrames(t *testing.T) {
 	t.Parallel()
-	simulations, messages := testsize.Of(2, 5), testsize.Of(20_000, 40_000)
+	simulations := testsize.Of(2, 5)
 	share, writes := 0.0, 0.0
 	for range simulations {
 		synctest.Test(t, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestSharing_LostFrames(t *testing.T) {
 			o.lose = func(task outgoing.SendTask) bool {
 				return task.BatchID == "5" || o.random.IntN(200) == 0
 			}
-			f := o.figures(t, o.simulate(t, map[time.Duration]func(){0: func() { o.dispatch("c", messages) }}))
+			f := o.figures(t, o.simulate(t, map[time.Duration]func(){0: func() { o.dispatch("c", 40_000) }}))
 			f.keepsRate(t, 50)
 			share += f.share / float64(simulations)
 			writes += f.writes / float64(simulations)
