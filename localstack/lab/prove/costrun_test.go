@@ -93,8 +93,7 @@ func (r *costRun) meterSending(ctx context.Context, b *bill.Bill) error {
 		if err := r.service.dispatchAll(ctx, r.campaign, r.numbers); err != nil {
 			return err
 		}
-		_, err := r.service.awaitSent(ctx, r.watched, r.campaign, messages)
-		return err
+		return r.service.awaitSent(ctx, r.campaign, messages)
 	})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -55,14 +56,14 @@ func load(ctx context.Context, t *testing.T, env stackenv.Env) {
 	l, begun := newLoader(s, watched, numbers[:messages], numbers[messages:]), time.Now()
 	check(t, l.run(ctx))
 	accepted := time.Since(begun)
-	sending, err := s.awaitSent(ctx, watched, l.large.id, messages)
-	check(t, err)
-	for _, small := range l.small {
-		_, err = s.awaitSent(ctx, watched, small.id, smallBatches*campaign.MaxMessages)
-		check(t, err)
-	}
-	took := time.Since(begun)
 	numbers = numbers[:messages+len(l.small)*smallBatches*campaign.MaxMessages]
+	sending, err := s.awaitReceived(ctx, watched, len(numbers))
+	check(t, err)
+	took := time.Since(begun)
+	check(t, s.awaitSent(ctx, l.large.id, messages))
+	for _, small := range l.small {
+		check(t, s.awaitSent(ctx, small.id, smallBatches*campaign.MaxMessages))
+	}
 	once, err := s.sentOnce(ctx, numbers)
 	check(t, err)
 	what := fmt.Sprintf("%d messages of a campaign in %d batches, and small campaigns", messages, l.large.accepted)
@@ -98,37 +99,74 @@ func someNumbers(n int) []uint64 {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// awaitSent waits until all messages were sent, and returns the processor time of a
-// thousand in each tenth. Reading a large campaign can take longer than a call may, while all processors send: the call
-// is then repeated, as the API's document asks clients to.
-func (s service) awaitSent(ctx context.Context, watched *processes, id string, n int) (tenths, error) {
+// awaitSent waits until all messages of a campaign were sent. Reading a large campaign can take longer than a call may,
+// while all processors send: the call is then repeated, as the API's document asks clients to.
+func (s service) awaitSent(ctx context.Context, id string, n int) error {
 	s.http = &http.Client{Transport: repeating{}, Timeout: stallTimeout}
-	var each tenths
-	known, told, moved, before := 0, 0, time.Now(), time.Duration(0)
-	for known < n {
+	for known, told, moved := 0, 0, time.Now(); ; {
 		now, err := s.campaign(ctx, id)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if sent := now.Counts["sent"]; sent > known {
 			known, moved = sent, time.Now()
 		}
+		if known-told >= max(1, n/10) || known == n {
+			told = known
+			fmt.Fprintf(os.Stderr, "  %d of %d messages sent\n", known, n)
+		}
+		if known == n {
+			return nil
+		}
 		if time.Since(moved) > stallTimeout {
-			return nil, fmt.Errorf("%d of %d messages were sent, and no more: %v", known, n, now.Counts)
+			return fmt.Errorf("%d of %d messages were sent, and no more: %v", known, n, now.Counts)
+		}
+		if err := wait(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitReceived waits until the provider has n messages, and returns the processor time of sending a thousand in each
+// tenth. It does not read the campaign, which can fail while all processors send.
+func (s service) awaitReceived(ctx context.Context, watched *processes, n int) (each tenths, err error) {
+	var last time.Time
+	known, told, moved, before := 0, 0, time.Now(), time.Duration(0)
+	for known < n {
+		some, err := s.receivedAfter(ctx, &last)
+		if err != nil {
+			return nil, err
+		}
+		if known += some; some > 0 {
+			moved = time.Now()
+		}
+		if time.Since(moved) > stallTimeout {
+			return nil, fmt.Errorf("the provider got %d of %d messages, and no more", known, n)
 		}
 		if known-told >= max(1, n/10) || known == n {
 			spent := watched.spent("send")
 			each = append(each, (spent-before)*1000/time.Duration(known-told))
 			told, before = known, spent
-			fmt.Fprintf(os.Stderr, "  %d of %d messages sent\n", known, n)
+			fmt.Fprintf(os.Stderr, "  the provider has %d of %d messages\n", known, n)
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(200 * time.Millisecond):
+		if err := wait(ctx, time.Second); err != nil {
+			return nil, err
 		}
 	}
 	return each, nil
+}
+
+// receivedAfter returns how many messages the provider accepted after an instant, and sets it to that of the last one.
+func (s service) receivedAfter(ctx context.Context, last *time.Time) (n int, err error) {
+	address := s.env["RCS_URL"] + "/_sim/messages?after=" + url.QueryEscape(last.Format(time.RFC3339Nano))
+	var messages []struct{ AcceptedAt time.Time }
+	if err := s.do(ctx, http.MethodGet, address, nil, &messages); err != nil {
+		return 0, err
+	}
+	if len(messages) > 0 {
+		*last = messages[len(messages)-1].AcceptedAt
+	}
+	return len(messages), nil
 }
 
 func (s service) forgetMessages(ctx context.Context) error {

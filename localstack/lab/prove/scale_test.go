@@ -237,7 +237,7 @@ func (l *smallLoad) send(ctx context.Context, batches, size int) ([]string, erro
 			return nil, err
 		}
 	}
-	if _, err := l.service.awaitSent(ctx, l.watched, id, batches*size); err != nil {
+	if err := l.service.awaitSent(ctx, id, batches*size); err != nil {
 		return nil, err
 	}
 	return l.newMessages(ctx)
