@@ -52,7 +52,7 @@ func (s *samples) next(of sampled, at time.Time) bool {
 func (n *Notifier) recordPost(ctx context.Context, d delivery.Delivery, e delivery.Endpoint, m pendingMessage, result Result) {
 	at, entry := result.At, selectEntries(d, []int{m.position})
 	kept := n.samples.next(sampled{endpointKey{e.Tenant, e.ID}, result.Delivered}, at) && n.keepPost(ctx, delivery.KeptPost{
-		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, Attempt: d.Attempt, At: at,
+		Tenant: e.Tenant, EndpointID: e.ID, WebhookID: m.ID, Kind: m.Kind, MessageID: m.MessageID, Attempt: d.Attempt, At: at,
 		Status: result.Status, Code: result.Code, Took: result.Took, Payload: m.Body, Answer: result.Answer,
 		Entry: entry, Blob: d.Blob,
 	})

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -100,6 +101,38 @@ func (s *FailureStore) FailuresBefore(
 	return failures, err
 }
 
+// FailuresAbout returns the failures about a message after a time, newest first, among the last limit of an endpoint.
+// looked is the time of the oldest failure that was looked at, zero if that was all.
+func (s *FailureStore) FailuresAbout(
+	ctx context.Context, tenant, endpointID, messageID string, after time.Time, limit int,
+) (failures []delivery.Failure, looked time.Time, err error) {
+	pk := failureKey(delivery.Failure{Tenant: tenant, EndpointID: endpointID})["pk"]
+	rows, looked, err := s.newestAbout(ctx, "read the failures of endpoint "+endpointID, pk, messageID, after, limit)
+	for _, row := range rows {
+		failures = append(failures, readFailure(tenant, endpointID, row))
+	}
+	return failures, looked, err
+}
+
+// newestAbout reads the rows about a message after a time, newest first, among the last limit of a partition. It
+// includes rows that do not name their message. looked is the time of the oldest row that was looked at, zero if that
+// was all.
+func (t *table) newestAbout(
+	ctx context.Context, doing string, pk attribute, messageID string, after time.Time, limit int, attributes ...string,
+) (rows []Item, looked time.Time, err error) {
+	in := newestOf(t.Webhooks, "pk = :pk AND sk > :after", Item{":pk": pk, ":after": text(instantSK(after, ""))}, limit, attributes...)
+	in.FilterExpression = aws.String("messageId = :message OR attribute_not_exists(messageId)")
+	in.ExpressionAttributeValues[":message"] = text(messageID)
+	out, err := t.Client.Query(ctx, in)
+	if err != nil {
+		return nil, looked, fmt.Errorf("%s: %w", doing, err)
+	}
+	if len(out.LastEvaluatedKey) > 0 {
+		looked, _ = readInstantKey(out.LastEvaluatedKey)
+	}
+	return t.unexpiredRows(out.Items), looked, nil
+}
+
 // readInstantKey returns the parts of instantSK.
 func readInstantKey(row Item) (at time.Time, id string) {
 	instant, id, _ := strings.Cut(getText(row, "sk"), "#")
@@ -125,7 +158,7 @@ func (s *KeptPostStore) KeepPost(ctx context.Context, p delivery.KeptPost) error
 		"took": number(p.Took.Milliseconds()), "payload": bytesOf(p.Payload), "answer": text(p.Answer.Text),
 		"cut": boolean(p.Answer.Cut), "notText": boolean(p.Answer.NotText), TTL: number(p.At.Add(campaign.KeptPostLife).Unix()),
 	})
-	with(row, some(Item{"entry": bytesOf(p.Entry), "blob": text(p.Blob)}))
+	with(row, some(Item{"entry": bytesOf(p.Entry), "blob": text(p.Blob), "messageId": text(p.MessageID)}))
 	return s.tryWrite(ctx, "keep a post to endpoint "+p.EndpointID, inTable(s.Webhooks, s.put(row)))
 }
 
@@ -142,13 +175,28 @@ func (s *KeptPostStore) KeptPostsBefore(
 	ctx context.Context, tenant, endpointID string, before delivery.Place, limit int,
 ) ([]delivery.KeptPost, error) {
 	rows, err := s.newest(ctx, "read the posts to endpoint "+endpointID, s.Webhooks, keptPostsPK(tenant, endpointID), placeSK(before), limit,
-		"pk", "sk", "kind", "attempt", "status", "code", "took", "payload", "entry", "blob")
+		listedPost...)
 	var posts []delivery.KeptPost
 	for _, row := range rows {
 		posts = append(posts, readKeptPost(tenant, endpointID, row))
 	}
 	return posts, err
 }
+
+// KeptPostsAbout is FailuresAbout for kept posts, without their answers. It includes posts that do not name their message.
+func (s *KeptPostStore) KeptPostsAbout(
+	ctx context.Context, tenant, endpointID, messageID string, after time.Time, limit int,
+) (posts []delivery.KeptPost, looked time.Time, err error) {
+	rows, looked, err := s.newestAbout(
+		ctx, "read the posts to endpoint "+endpointID, keptPostsPK(tenant, endpointID), messageID, after, limit, listedPost...)
+	for _, row := range rows {
+		posts = append(posts, readKeptPost(tenant, endpointID, row))
+	}
+	return posts, looked, err
+}
+
+// listedPost are the attributes of a kept post without its answer.
+var listedPost = []string{"pk", "sk", "kind", "messageId", "attempt", "status", "code", "took", "payload", "entry", "blob"}
 
 func keptPostsPK(tenant, endpointID string) attribute {
 	return keptPostKey(delivery.KeptPost{Tenant: tenant, EndpointID: endpointID})["pk"]
@@ -184,7 +232,7 @@ func readKeptPost(tenant, endpointID string, row Item) delivery.KeptPost {
 	at, id := readInstantKey(row)
 	return delivery.KeptPost{
 		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: at, Kind: delivery.Kind(getText(row, "kind")),
-		Attempt: getInt(row, "attempt"), Status: getInt(row, "status"), Code: getText(row, "code"),
+		MessageID: getText(row, "messageId"), Attempt: getInt(row, "attempt"), Status: getInt(row, "status"), Code: getText(row, "code"),
 		Took: time.Duration(getNumber(row, "took")) * time.Millisecond, Payload: getBinary(row, "payload"),
 		Answer: delivery.EndpointAnswer{Text: getText(row, "answer"), Cut: getBool(row, "cut"), NotText: getBool(row, "notText")},
 		Entry:  getBinary(row, "entry"), Blob: getText(row, "blob"),

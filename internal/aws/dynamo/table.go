@@ -190,13 +190,19 @@ func (t *table) queryIn(ctx context.Context, doing, table, condition string, val
 
 // newest reads up to limit rows of a partition before a sort key, those with the last sort keys first.
 func (t *table) newest(ctx context.Context, doing, table string, pk, before attribute, limit int, attributes ...string) ([]Item, error) {
-	in := queryOf(table, "pk = :pk AND sk < :before", Item{":pk": pk, ":before": before}, withEnd(attributes)...)
-	in.ScanIndexForward, in.Limit = aws.Bool(false), aws.Int32(int32(limit)) //nolint:gosec // some hundreds
+	in := newestOf(table, "pk = :pk AND sk < :before", Item{":pk": pk, ":before": before}, limit, attributes...)
 	out, err := t.Client.Query(ctx, in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
 	return t.unexpiredRows(out.Items), nil
+}
+
+// newestOf returns a query of up to limit rows, those with the last sort keys first.
+func newestOf(table, condition string, values Item, limit int, attributes ...string) *dynamodb.QueryInput {
+	in := queryOf(table, condition, values, withEnd(attributes)...)
+	in.ScanIndexForward, in.Limit = aws.Bool(false), aws.Int32(int32(limit)) //nolint:gosec // some hundreds
+	return in
 }
 
 // queryOf returns a query of the given attributes, of all if there are none.

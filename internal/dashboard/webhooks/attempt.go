@@ -23,10 +23,9 @@ import (
 // attempt is a stored attempt to post a webhook: a kept post, a failure, or both.
 type attempt struct {
 	delivery.KeptPost
-	Kept      bool // with payload and answer
-	Failed    bool
-	MessageID string              // of a failure
-	Task      delivery.NotifyTask // of a failure
+	Kept   bool // with payload and answer
+	Failed bool
+	Task   delivery.NotifyTask // of a failure
 }
 
 func (a attempt) place() delivery.Place { return delivery.Place{At: a.At, WebhookID: a.WebhookID} }
@@ -38,11 +37,11 @@ func (a attempt) CanResend() bool { return a.Failed || len(a.Entry) > 0 || a.Blo
 func (a *attempt) addFailure(f delivery.Failure) {
 	if !a.Kept {
 		a.KeptPost = delivery.KeptPost{
-			Tenant: f.Tenant, EndpointID: f.EndpointID, WebhookID: f.WebhookID, Kind: f.Kind, Attempt: f.Attempt, At: f.At,
+			Tenant: f.Tenant, EndpointID: f.EndpointID, WebhookID: f.WebhookID, Kind: f.Kind, MessageID: f.MessageID, Attempt: f.Attempt, At: f.At,
 			Status: f.Status, Code: f.Code, Took: f.Took,
 		}
 	}
-	a.Failed, a.MessageID, a.Task, a.Entry, a.Blob = true, f.MessageID, f.Task, f.Entry, f.Blob
+	a.Failed, a.Task, a.Entry, a.Blob = true, f.Task, f.Entry, f.Blob
 }
 
 // merged returns the attempts of kept posts and failures, newest first.

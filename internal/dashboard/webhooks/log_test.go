@@ -224,3 +224,42 @@ func TestMessage(t *testing.T) {
 		t.Errorf("another tenant's message answers %d and %d, want 404", a.Status, b.Status)
 	}
 }
+
+// The page of a message has the attempts of its own webhooks, also of posts that only their payload assigns to it, and says
+// how far it looked.
+func TestMessage_Attempts(t *testing.T) {
+	t.Parallel()
+	env := stackenv.Load(t)
+	o := fixtureWith(t, false, env.OwnTable(t, env["OUTCOMES_TABLE"]))
+	e, _ := o.add(t, "https://crm.example.com/", "message.read")
+	b := o.send(t, "customer-1", "customer-2")
+	o.record(t, b, campaign.Change{Outcome: campaign.OutcomeSent, At: now.Add(-10 * time.Minute)})
+	own := b.Key.MessageID(0)
+	keep := func(name, messageID string, payload []byte, minutesAgo int) {
+		p := delivery.KeptPost{
+			Tenant: o.tenant, EndpointID: e.ID, WebhookID: "msg_" + name, Kind: delivery.KindRead, MessageID: messageID, Status: 200,
+			At: now.Add(-time.Duration(minutesAgo) * time.Minute), Payload: payload,
+		}
+		if err := o.store.KeepPost(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep("named", own, []byte(`{}`), 1)
+	keep("unnamed", "", fmt.Appendf(nil, `{"data":{"messageId":%q}}`, own), 2)
+	keep("other", b.Key.MessageID(1), []byte(`{}`), 3)
+	keep("mentions", "", fmt.Appendf(nil, `{"data":{"messageId":%q,"uid":%q}}`, b.Key.MessageID(1), own), 4)
+	page := webhooks.Path + "/" + e.ID + "/messages/" + own
+	a := o.viewer.Get(page)
+	for name, want := range map[string]bool{"named": true, "unnamed": true, "other": false, "mentions": false} {
+		if shown := strings.Contains(a.Body, "-msg_"+name); shown != want {
+			t.Errorf("the post %q is shown: %t, want %t", name, shown, want)
+		}
+	}
+	if strings.Contains(a.Text(), "We looked at the attempts since") {
+		t.Errorf("the page looked at a part: %s", a.Text())
+	}
+	for i := range 300 {
+		keep(fmt.Sprint("later-", i), b.Key.MessageID(1), []byte(`{}`), 0)
+	}
+	lacks(t, o.viewer.Get(page), "We looked at the attempts since 4 May 2100, 12:30:00")
+}

@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -93,27 +92,21 @@ func (s *Pages) showMessage(p *web.Page, e delivery.Endpoint) error {
 func (s *Pages) attemptsOf(
 	ctx context.Context, e delivery.Endpoint, messageID string, events []query.Event,
 ) (of []attempt, since time.Time, err error) {
-	ours := func(a attempt) bool {
-		names := bytes.Contains(a.Payload, []byte(messageID)) // most payloads need not be read
-		return a.MessageID == messageID || names && posted(a.Payload).Message == messageID
+	first := firstOf(events).Add(-clockSkew)
+	posts, since, err := s.Store.KeptPostsAbout(ctx, e.Tenant, e.ID, messageID, first, maxLooked)
+	if err != nil {
+		return nil, since, err
 	}
-	before, first := delivery.Place{}, firstOf(events).Add(-clockSkew)
-	for looked := 0; looked < maxLooked; looked += maxResolved {
-		some, more, err := s.attemptsBefore(ctx, e, before, maxResolved)
-		if err != nil {
-			return nil, since, err
-		}
-		for _, a := range some {
-			if ours(a) && len(of) < pageLength {
-				of = append(of, a)
-			}
-		}
-		if !more || some[len(some)-1].At.Before(first) {
-			return of, time.Time{}, nil
-		}
-		before = some[len(some)-1].place()
+	failures, looked, err := s.Store.FailuresAbout(ctx, e.Tenant, e.ID, messageID, first, maxLooked)
+	if looked.After(since) {
+		since = looked
 	}
-	return of, before.At, nil
+	for _, a := range merged(posts, failures) {
+		if a.MessageID == messageID || a.MessageID == "" && posted(a.Payload).Message == messageID {
+			of = append(of, a)
+		}
+	}
+	return of[:min(len(of), pageLength)], since, err
 }
 
 // clockSkew is how much the provider's clock, which an event has, may be ahead.

@@ -28,6 +28,10 @@ type Store interface {
 	// posts have no answers.
 	FailuresBefore(ctx context.Context, tenant, endpointID string, before delivery.Place, limit int) ([]delivery.Failure, error)
 	KeptPostsBefore(ctx context.Context, tenant, endpointID string, before delivery.Place, limit int) ([]delivery.KeptPost, error)
+	// FailuresAbout and KeptPostsAbout return those about a message after a time, and posts that do not name theirs, among
+	// the last limit. looked is the time of the oldest that was looked at, zero for all.
+	FailuresAbout(ctx context.Context, tenant, endpointID, messageID string, after time.Time, limit int) (about []delivery.Failure, looked time.Time, err error)
+	KeptPostsAbout(ctx context.Context, tenant, endpointID, messageID string, after time.Time, limit int) (about []delivery.KeptPost, looked time.Time, err error)
 	// KeptPost returns the kept post of a webhook at a time. The error wraps
 	// campaign.ErrNotFound if there is none.
 	KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.KeptPost, error)

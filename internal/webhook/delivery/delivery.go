@@ -156,6 +156,7 @@ type KeptPost struct {
 	EndpointID string
 	WebhookID  string
 	Kind       Kind
+	MessageID  string    // "" for webhooks that are not of a message, and in rows of earlier releases
 	Attempt    int       // failed attempts before this one
 	At         time.Time // in milliseconds
 	Status     int       // HTTP status, 0 without a response
