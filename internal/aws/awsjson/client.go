@@ -1,4 +1,4 @@
-// Package awsjson calls AWS services that speak the AWS JSON protocol. Functions make few calls of such a
+// Package awsjson calls AWS services that use the AWS JSON protocol. Functions make few calls of such a
 // service, and its package of the SDK initializes all of its operations, which slows down cold starts.
 package awsjson
 
@@ -29,47 +29,64 @@ type Service struct {
 	Version string // of the protocol
 }
 
-// Client calls a service with an AWS configuration.
+// Client calls a service with an AWS configuration. Its calls share the quota of retries of the SDK. It does not correct
+// the skew of this machine's clock.
 type Client struct {
-	Config  aws.Config
-	Service Service
-	Now     func() time.Time
+	cfg     aws.Config
+	service Service
+	now     func() time.Time
+	retryer aws.Retryer
+}
+
+// New returns a client of a service. Without a retryer, a configuration has the SDK's standard one.
+func New(cfg aws.Config, service Service, now func() time.Time) *Client {
+	retryer := aws.Retryer(sdkretry.NewStandard())
+	if cfg.Retryer != nil {
+		retryer = cfg.Retryer()
+	}
+	return &Client{cfg, service, now, retryer}
 }
 
 // Call calls an operation and decodes its answer into out. Like the SDK, it makes up to three attempts after
-// network errors, throttling and 5xx.
-func (c Client) Call(ctx context.Context, operation string, in, out any) error {
+// network errors, throttling and 5xx, and fewer while most calls fail.
+func (c *Client) Call(ctx context.Context, operation string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err
 	}
+	release := c.retryer.GetInitialToken()
 	for attempt := 1; ; attempt++ {
 		err := c.try(ctx, operation, body, out)
-		if err == nil || !pause(ctx, attempt, err) {
+		_ = release(err) // never fails
+		if err == nil {
+			return nil
+		}
+		if release = c.pause(ctx, attempt, err); release == nil {
 			return err
 		}
 	}
 }
 
-// pause waits before the next attempt. It returns false if there is none or the error is not retryable.
-func pause(ctx context.Context, attempt int, err error) bool {
-	retryer := sdkretry.NewStandard()
-	if attempt >= retryer.MaxAttempts() || ctx.Err() != nil || !retryer.IsErrorRetryable(err) {
-		return false
+// pause waits before the next attempt, and returns what releases its retry token. It returns nil if there is no next
+// attempt.
+func (c *Client) pause(ctx context.Context, attempt int, err error) (release func(error) error) {
+	if attempt >= c.retryer.MaxAttempts() || ctx.Err() != nil || !c.retryer.IsErrorRetryable(err) {
+		return nil
 	}
-	delay, err := retryer.RetryDelay(attempt, err)
-	if err != nil {
-		return false
+	release, errOfToken := c.retryer.GetRetryToken(ctx, err)
+	delay, errOfDelay := c.retryer.RetryDelay(attempt, err)
+	if errOfToken != nil || errOfDelay != nil || retry.Sleep(ctx, delay) != nil {
+		return nil
 	}
-	return retry.Sleep(ctx, delay) == nil
+	return release
 }
 
-func (c Client) try(ctx context.Context, operation string, in []byte, out any) (err error) {
+func (c *Client) try(ctx context.Context, operation string, in []byte, out any) (err error) {
 	request, err := c.request(ctx, operation, in)
 	if err != nil {
 		return err
 	}
-	response, err := c.Config.HTTPClient.Do(request)
+	response, err := c.cfg.HTTPClient.Do(request)
 	if err != nil {
 		return networkError{err}
 	}
@@ -100,19 +117,25 @@ type refusal struct {
 	status     string
 	statusCode int
 	code       string
+	message    string
+	requestID  string
 }
 
-func (c Client) newRefusal(response *http.Response, body []byte) refusal {
+func (c *Client) newRefusal(response *http.Response, body []byte) refusal {
 	var said struct {
-		Type string `json:"__type"`
+		Type    string `json:"__type"`
+		Message string `json:"message"` // or Message
 	}
-	if err := json.Unmarshal(body, &said); err != nil {
-		said.Type = "" // not a response from AWS
+	_ = json.Unmarshal(body, &said) // otherwise it is not a response from AWS
+	return refusal{
+		c.service.Name, response.Status, response.StatusCode, said.Type[strings.LastIndexByte(said.Type, '#')+1:], said.Message,
+		response.Header.Get("X-Amzn-Requestid"),
 	}
-	return refusal{c.Service.Name, response.Status, response.StatusCode, said.Type[strings.LastIndexByte(said.Type, '#')+1:]}
 }
 
-func (e refusal) Error() string { return e.service + " error: " + e.status + " " + e.code }
+func (e refusal) Error() string {
+	return fmt.Sprintf("%s error: %s %s, request %q: %s", e.service, e.status, e.code, e.requestID, e.message)
+}
 
 // HTTPStatusCode returns the status for the SDK's retryer.
 func (e refusal) HTTPStatusCode() int { return e.statusCode }
@@ -120,25 +143,25 @@ func (e refusal) HTTPStatusCode() int { return e.statusCode }
 // ErrorCode returns the AWS error code for the SDK's retryer.
 func (e refusal) ErrorCode() string { return e.code }
 
-func (c Client) request(ctx context.Context, operation string, body []byte) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, operation string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Content-Type", "application/x-amz-json-"+c.Service.Version)
-	request.Header.Set("X-Amz-Target", c.Service.Target+"."+operation)
-	credentials, err := c.Config.Credentials.Retrieve(ctx)
+	request.Header.Set("Content-Type", "application/x-amz-json-"+c.service.Version)
+	request.Header.Set("X-Amz-Target", c.service.Target+"."+operation)
+	credentials, err := c.cfg.Credentials.Retrieve(ctx)
 	if err != nil {
 		return nil, err
 	}
 	hash := sha256.Sum256(body)
-	err = v4.NewSigner().SignHTTP(ctx, credentials, request, hex.EncodeToString(hash[:]), c.Service.Name, c.Config.Region, c.Now())
+	err = v4.NewSigner().SignHTTP(ctx, credentials, request, hex.EncodeToString(hash[:]), c.service.Name, c.cfg.Region, c.now())
 	return request, err
 }
 
-func (c Client) endpoint() string {
-	if url := aws.ToString(c.Config.BaseEndpoint); url != "" {
+func (c *Client) endpoint() string {
+	if url := aws.ToString(c.cfg.BaseEndpoint); url != "" {
 		return url
 	}
-	return "https://" + c.Service.Name + "." + c.Config.Region + ".amazonaws.com/"
+	return "https://" + c.service.Name + "." + c.cfg.Region + ".amazonaws.com/"
 }

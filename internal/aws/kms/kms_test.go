@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/aws/awsjson"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/localstack/stackenv"
@@ -159,7 +158,7 @@ func TestSign_RotationTokenLifetime(t *testing.T) {
 func TestSign_PreviousKeyAfterSwitch(t *testing.T) {
 	t.Parallel()
 	r := newRotation(t)
-	stolen := newSigner(r.signer.Client.Config, r.signer.PreviousID)
+	stolen := newSigner(stackenv.Load(t).AWS(), r.signer.PreviousID)
 	for name, c := range map[string]struct {
 		issued, at time.Time
 		valid      bool
@@ -239,7 +238,7 @@ func TestKeys_FetchedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Client = awsjson.Client{} // another fetch would fail
+	s.Client = nil // another fetch would panic
 	again, err := s.Keys(t.Context())
 	if err != nil || &first[0] != &again[0] {
 		t.Errorf("the keys were not kept: %v", err)

@@ -23,7 +23,7 @@ import (
 // Signer signs with a KMS key. During a rotation, it signs with the previous key until
 // SwitchAt. Tokens of both keys verify.
 type Signer struct {
-	Client awsjson.Client
+	Client *awsjson.Client
 	KeyID  string // key ID or ARN of a P-256 key
 	// PreviousID is the key that KeyID replaces at SwitchAt, "" for none. Its tokens verify until they expire.
 	PreviousID string
@@ -37,7 +37,7 @@ type Signer struct {
 
 // New returns a Signer. The key replaces previous, "" for none, at switchAt.
 func New(cfg aws.Config, key, previous string, switchAt time.Time, now func() time.Time) *Signer {
-	client := awsjson.Client{Config: cfg, Service: awsjson.Service{Name: "kms", Target: "TrentService", Version: "1.1"}, Now: now}
+	client := awsjson.New(cfg, awsjson.Service{Name: "kms", Target: "TrentService", Version: "1.1"}, now)
 	return &Signer{Client: client, KeyID: key, PreviousID: previous, SwitchAt: switchAt, Now: now}
 }
 

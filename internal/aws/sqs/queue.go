@@ -30,17 +30,17 @@ var errUnsent = errors.New("SQS rejected some messages")
 // Queue is an SQS queue. Messages can be duplicated: the client repeats calls without a
 // response, and SQS delivers at least once.
 type Queue struct {
-	client awsjson.Client
+	client *awsjson.Client
 	url    string
 }
 
 // New returns the queue with the URL.
 func New(cfg aws.Config, url string, now func() time.Time) *Queue {
 	service := awsjson.Service{Name: "sqs", Target: "AmazonSQS", Version: "1.0"}
-	return &Queue{client: awsjson.Client{Config: cfg, Service: service, Now: now}, url: url}
+	return &Queue{client: awsjson.New(cfg, service, now), url: url}
 }
 
-// message is a message of a call. A call with a single message has the queue's URL beside it, and no ID.
+// message is a message of a call. Of a call with a single message it has the queue's URL and no ID.
 type message struct {
 	ID    string `json:"Id,omitempty"`
 	URL   string `json:"QueueUrl,omitempty"`

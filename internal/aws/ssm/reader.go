@@ -20,7 +20,7 @@ type Reader struct {
 // KeyDocument returns the decrypted value of a parameter (GetParameter). The error contains
 // the parameter's name but not its value.
 func (r Reader) KeyDocument(ctx context.Context, parameter string) ([]byte, error) {
-	client := awsjson.Client{Config: r.Config, Service: awsjson.Service{Name: "ssm", Target: "AmazonSSM", Version: "1.1"}, Now: r.Now}
+	client := awsjson.New(r.Config, awsjson.Service{Name: "ssm", Target: "AmazonSSM", Version: "1.1"}, r.Now)
 	var answer struct{ Parameter struct{ Value string } }
 	asked := map[string]any{"Name": parameter, "WithDecryption": true}
 	if err := client.Call(ctx, "GetParameter", asked, &answer); err != nil {
