@@ -1,4 +1,4 @@
-package send_test
+package simulation_test
 
 import (
 	"log/slog"

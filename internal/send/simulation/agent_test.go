@@ -1,4 +1,6 @@
-package send_test
+// Package simulation_test simulates the sending of agents for hours, in memory and at once: `make test` does not race
+// it, because that takes minutes, and the tests of send are raced.
+package simulation_test
 
 import (
 	"context"
@@ -21,10 +23,18 @@ import (
 )
 
 const (
-	perBatch  = 2000
-	functions = 20
-	perCall   = 5
+	perBatch   = 2000
+	functions  = 20
+	perCall    = 5
+	sweepAfter = 10 * time.Minute
 )
+
+// noLists are the lists of tenants without lists.
+type noLists struct{}
+
+func (noLists) Of(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
+	return func(string) int { return 0 }, nil
+}
 
 // agentSimulation is one agent's sending in memory: campaigns of batches, their ledger, the
 // agent's rate limit, an SQS-like queue, and functions that receive from it.

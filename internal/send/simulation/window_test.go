@@ -1,4 +1,4 @@
-package send_test
+package simulation_test
 
 import (
 	"context"
@@ -376,6 +376,8 @@ func TestWindow_NeverOutside(t *testing.T) {
 				}
 				return nil
 			}
+			ended := false
+			defer func() { failed = failed || !ended }()
 			sleepUntil(time.Date(2026, 11, 16, 0, n.minute, 0, 0, time.UTC))
 			for _, zones := range n.batches {
 				o.acceptZones("c", zones, func(b *campaign.Batch) {
@@ -390,6 +392,7 @@ func TestWindow_NeverOutside(t *testing.T) {
 				failed = true
 				drawn.Errorf("%d of %d messages were sent, %d of them outside their window; %d are left", len(o.sends), messages, o.outside, o.left())
 			}
+			ended = true
 		})
 	})
 }
