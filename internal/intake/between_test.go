@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -157,7 +158,8 @@ func TestSubmission_BetweenAnyTwoCalls(t *testing.T) {
 	if len(calls) < 30 {
 		t.Fatalf("only %d calls", len(calls))
 	}
-	for _, at := range testsize.Steps(calls) {
+	middle := []int{len(calls) * 2 / 5, len(calls) / 2} // between parts that are accepted and parts that are not
+	for _, at := range slices.Compact(slices.Sorted(slices.Values(append(testsize.Steps(calls), middle...)))) {
 		t.Run(fmt.Sprint("moved at call ", at), func(t *testing.T) {
 			t.Parallel()
 			f := begin(t)

@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/webhook/delivery"
+	"campaign-dispatch/localstack/testsize"
 )
 
 func (w *pipeline) canceller() sqs.Handler {
@@ -88,19 +89,19 @@ func (w *pipeline) checkCancelled(sent, waiting campaign.Batch, end string) {
 
 func TestCancel_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
-	live := func(t *testing.T, c crash) *pipeline {
+	live := func(t *testing.T, c testsize.Crash) *pipeline {
 		t.Helper()
 		w := newPipeline(t)
 		sent, waiting := w.sentAndWaiting()
-		w.death.at, w.death.after = c.at, c.after
+		w.death.at, w.death.after = c.At, c.After
 		w.cancel(sent, "?revoke=true")
 		w.settle(time.Hour)
 		w.checkCancelled(sent, waiting, "revoked cancelled")
 		return w
 	}
-	atEach(t, live(t, crash{}).death.calls, worthTrying, func(t *testing.T, c crash) {
+	atEach(t, live(t, testsize.Crash{}).death.calls, worthTrying, func(t *testing.T, c testsize.Crash) {
 		t.Helper()
-		if w := live(t, c); len(w.death.calls) < c.at {
+		if w := live(t, c); len(w.death.calls) < c.At {
 			t.Errorf("only %d calls were made: no process crashed", len(w.death.calls))
 		}
 	})

@@ -16,12 +16,6 @@ import (
 	"campaign-dispatch/localstack/testsize"
 )
 
-// crash is a call at which a process ends, before it or after it, without its answer.
-type crash struct {
-	at    int // of all calls, counted from 1
-	after bool
-}
-
 // reading are the names of calls that store nothing.
 var reading = map[string]bool{
 	"Batch": true, "Campaign": true, "Clicks": true, "Delivery": true, "Due": true, "Endpoints": true, "FindBatch": true, "Get": true,
@@ -30,40 +24,27 @@ var reading = map[string]bool{
 	"Tenant": true, "TenantOf": true, "waiting": true,
 }
 
-// crashes returns the crashes that a test tries: in the proofs before and after each of the calls at which it is worth
-// it. Otherwise a process ends after the first call, after the first and the last call of each name that stores
-// something, and before the first one: what was stored before can be neither the first nor the last of its name. After a
-// call that stores nothing, a process would leave the same.
-func crashes(calls []string, worth func(calls []string) []int) (all []crash) {
+// crashes returns the crashes that a test tries among the calls at which it is worth it.
+func crashes(calls []string, worth func(calls []string) []int) []testsize.Crash {
 	worthIt := worth(calls)
-	if testsize.Proof() {
-		for _, at := range worthIt {
-			all = append(all, crash{at, false}, crash{at, true})
-		}
-		return all
-	}
 	kinds := make([]string, len(worthIt))
 	for i, at := range worthIt {
 		if name := calls[at-1]; !reading[name] {
 			kinds[i] = name
 		}
 	}
-	tried := map[string]bool{"": true}
-	for _, step := range testsize.Steps(kinds) {
-		kind := kinds[step-1]
-		if !tried[kind] {
-			all = append(all, crash{worthIt[step-1], false})
-		}
-		all, tried[kind] = append(all, crash{worthIt[step-1], true}), true
+	all := testsize.Crashes(kinds)
+	for i, c := range all {
+		all[i].At = worthIt[c.At-1]
 	}
 	return all
 }
 
 // atEach runs a test for each crash.
-func atEach(t *testing.T, calls []string, worth func(calls []string) []int, test func(t *testing.T, c crash)) {
+func atEach(t *testing.T, calls []string, worth func(calls []string) []int, test func(t *testing.T, c testsize.Crash)) {
 	t.Helper()
 	for _, c := range crashes(calls, worth) {
-		t.Run(fmt.Sprintf("call %d %s, after it %v", c.at, calls[c.at-1], c.after), func(t *testing.T) {
+		t.Run(fmt.Sprintf("call %d %s, after it %v", c.At, calls[c.At-1], c.After), func(t *testing.T) {
 			t.Parallel()
 			test(t, c)
 		})
@@ -93,15 +74,15 @@ func TestSend_CrashAtAnyCall(t *testing.T) {
 	rehearsal.handOff(b)
 	rehearsal.run(b, time.Hour)
 	rehearsal.checkSent(b)
-	atEach(t, rehearsal.death.calls, worthDying, func(t *testing.T, c crash) {
+	atEach(t, rehearsal.death.calls, worthDying, func(t *testing.T, c testsize.Crash) {
 		t.Helper()
 		w := newPipeline(t)
-		w.death.at, w.death.after = c.at, c.after
+		w.death.at, w.death.after = c.At, c.After
 		b := w.accept(103)
 		w.handOff(b)
 		w.run(b, 2*time.Hour)
 		w.checkSent(b)
-		if len(w.death.calls) < c.at {
+		if len(w.death.calls) < c.At {
 			t.Errorf("only %d calls were made: no process crashed", len(w.death.calls))
 		}
 	})
@@ -110,12 +91,12 @@ func TestSend_CrashAtAnyCall(t *testing.T) {
 func TestSweep_CrashAtAnyCall(t *testing.T) {
 	t.Parallel()
 	// The batch is never handed off, and later the tasks of its frames are lost.
-	live := func(t *testing.T, c crash) (*pipeline, campaign.Batch) {
+	live := func(t *testing.T, c testsize.Crash) (*pipeline, campaign.Batch) {
 		t.Helper()
 		w := newPipeline(t)
 		b := w.accept(103)
 		w.advance(3 * time.Minute)
-		w.death.at, w.death.after = c.at, c.after
+		w.death.at, w.death.after = c.At, c.After
 		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
 		for w.deliver(w.releases, w.releaser(), 1) {
 		}
@@ -123,9 +104,9 @@ func TestSweep_CrashAtAnyCall(t *testing.T) {
 		w.run(b, 2*time.Hour)
 		return w, b
 	}
-	rehearsal, b := live(t, crash{})
+	rehearsal, b := live(t, testsize.Crash{})
 	rehearsal.checkSent(b)
-	atEach(t, rehearsal.death.calls, worthDying, func(t *testing.T, c crash) {
+	atEach(t, rehearsal.death.calls, worthDying, func(t *testing.T, c testsize.Crash) {
 		t.Helper()
 		w, b := live(t, c)
 		w.checkSent(b)

@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/sweep/overdue"
 	"campaign-dispatch/internal/webhook/delivery"
+	"campaign-dispatch/localstack/testsize"
 )
 
 // withEndpoints adds an endpoint for all message events, and one for read events and the
@@ -103,10 +104,10 @@ func TestOutcomes_CrashAtAnyCall(t *testing.T) {
 	b := rehearsal.accept(103)
 	rehearsal.live(b)
 	rehearsal.checkAnswered(b)
-	atEach(t, rehearsal.death.calls, worthTrying, func(t *testing.T, c crash) {
+	atEach(t, rehearsal.death.calls, worthTrying, func(t *testing.T, c testsize.Crash) {
 		t.Helper()
 		w := withEndpoints(newPipeline(t))
-		w.death.at, w.death.after = c.at, c.after
+		w.death.at, w.death.after = c.At, c.After
 		b := w.accept(103)
 		w.live(b)
 		w.checkAnswered(b)

@@ -9,14 +9,16 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"campaign-dispatch/localstack/testsize"
 )
 
 func TestSend_KilledFunctions(t *testing.T) { //nolint:paralleltest // it kills functions that other tests use
 	c := newClient(t).ownTenant()
 	c.setBehaviour(map[string]any{"latencyMs": 3000}) // the first kill is between sending and recording
-	all := messages(1000)
+	all := messages(testsize.Of(1000, 2000))
 	call := c.call(all)
-	if got := c.dispatch(call); got.Accepted != 1000 {
+	if got := c.dispatch(call); got.Accepted != len(all) {
 		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
 	killed := c.killFunctions("RELEASE_FUNCTION", "SEND_FUNCTION") // release has just received its task

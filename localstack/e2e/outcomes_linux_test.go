@@ -18,7 +18,7 @@ import (
 	"campaign-dispatch/localstack/testsize"
 )
 
-// soakMessages returns the number of messages: SOAK_MESSAGES, or a few hundred.
+// soakMessages returns the number of messages: SOAK_MESSAGES, or 250, and 2,000 in `make prove`.
 func soakMessages(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("SOAK_MESSAGES")
@@ -89,6 +89,9 @@ func TestOutcomes_KilledFunctions(t *testing.T) { //nolint:paralleltest // it ki
 	c.eventually(posted, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
 	if status := c.read(call).Status; status != "completed" {
 		t.Errorf("the campaign is %s, want completed", status)
+	}
+	if killed == 0 {
+		t.Error("no process was killed")
 	}
 	t.Logf("killed %d processes, received %d posts for %d changes", killed, len(sink.posts()), len(c.log(call)))
 }

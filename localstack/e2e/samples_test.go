@@ -69,8 +69,8 @@ func TestSamples_EveryOperation(t *testing.T) {
 	}
 }
 
-// sampleLanguages returns the languages of an operation's sample: one by its name, which is a compiler's
-// run for a quarter of them, or in the proofs all.
+// sampleLanguages returns the languages of an operation's sample: one of the four, chosen by its name,
+// because compiling takes long, or in the proofs all.
 func sampleLanguages(operation string) []string {
 	if testsize.Proof() {
 		return webtest.SampleLanguages

@@ -3,6 +3,26 @@ package testsize
 
 import "os"
 
+// Crash is a call at which a process ends, before it or after it, without its answer.
+type Crash struct {
+	At    int // of all calls, counted from 1
+	After bool
+}
+
+// Crashes returns the crashes that a test tries, given the kinds of the calls: in `make prove` before and after each
+// call. Otherwise after each of the Steps, and before the first call of each kind: what is stored before it may be of a
+// call that is neither the first nor the last of its kind. The kind of a call that stores nothing is "".
+func Crashes(kinds []string) (all []Crash) {
+	tried := map[string]bool{"": true}
+	for _, step := range Steps(kinds) {
+		if kind := kinds[step-1]; Proof() || !tried[kind] {
+			all, tried[kind] = append(all, Crash{step, false}), true
+		}
+		all = append(all, Crash{step, true})
+	}
+	return all
+}
+
 // Variable is the environment variable that `make prove` sets to "1".
 const Variable = "PROOF_SIZE"
 

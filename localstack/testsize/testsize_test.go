@@ -25,3 +25,18 @@ func TestSteps(t *testing.T) { //nolint:paralleltest // sets the environment
 		}
 	}
 }
+
+func TestCrashes(t *testing.T) { //nolint:paralleltest // sets the environment
+	kinds := []string{"", "write", "", "write", "write", "queue"}
+	usual := []testsize.Crash{{1, true}, {2, false}, {2, true}, {5, true}, {6, false}, {6, true}}
+	var proof []testsize.Crash
+	for i := range kinds {
+		proof = append(proof, testsize.Crash{i + 1, false}, testsize.Crash{i + 1, true})
+	}
+	for value, want := range map[string][]testsize.Crash{"": usual, "1": proof} {
+		t.Setenv(testsize.Variable, value)
+		if got := testsize.Crashes(kinds); !slices.Equal(got, want) {
+			t.Errorf("%s=%q: crashes %v, want %v", testsize.Variable, value, got, want)
+		}
+	}
+}
