@@ -106,7 +106,7 @@ func replaceRows(page, header string, rows []string) (string, error) {
 	return before + header + strings.Join(rows, "\n") + "\n\n" + after, nil
 }
 
-var costInREADME = regexp.MustCompile(`About \d+ dollars per million messages at .* a day, by a simulation; .* for data transfer`)
+var costInREADME = regexp.MustCompile(`About \d+ dollars per million messages at .* Data transfer adds [\d.]*\d`)
 
 // readmeDay are the messages a day of the simulated cost in README.md.
 const readmeDay = 1e6
@@ -118,7 +118,7 @@ func (f figures) inREADME(page string) (string, error) {
 	}
 	s := f.usual.shape("a day's mix")
 	simulated := AtLoad(readmeDay)
-	cost := fmt.Sprintf("About %.0f dollars per million messages at %s a day, by a simulation; metered, %.2f if every call were full. And %.2f for data transfer",
+	cost := fmt.Sprintf("About %.0f dollars per million messages at %s a day (simulated, ±20 %%); %.2f if every call were full (metered lower bound). Data transfer adds %.2f",
 		simulated.Dollars, simulated.Name, s.Dollars(f.prices), s.TransferGB*f.prices.TransferGB)
 	return costInREADME.ReplaceAllLiteralString(page, cost), nil
 }
@@ -215,9 +215,9 @@ func (f figures) otherRows() []string {
 	dollars := func(s Shape) float64 { return s.Dollars(f.prices) }
 	one, worst := rows{f.oneEndpoint, header(shapes)}, rows{metered: f.worstCase}
 	one.add("with one endpoint", cents, dollars)
-	worst.add("the worst case: one isolated event of each kind in a batch", cents, dollars)
+	worst.add("full calls, one isolated event of each kind in a batch", cents, dollars)
 	naive := cents(Sum("", f.usual.Naive).Units.Dollars(f.prices.Units))
-	return slices.Concat(one.lines, worst.lines, []string{row("the baseline design", naive, naive, naive)})
+	return slices.Concat(one.lines, worst.lines, []string{row("the baseline design: one endpoint, ten tasks a call", naive, naive, naive)})
 }
 
 func (f figures) idleRows() []string {

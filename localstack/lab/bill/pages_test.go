@@ -81,7 +81,7 @@ func TestFigures_InProofs(t *testing.T) {
 		"\n\n| dollars per million messages | clustered | a day's mix | interleaved |\n|---|---|---|---|\n",
 		"\n| recording the events: outcomes | 1.00 | 0.000 | 0.000 |\n", "\n| another | 0.010 | 0.000 | 0.000 |\n",
 		"\n| data transfer out, beside the sum | 0.18 | 0.000 | 0.000 |\n| **all, with data transfer** | **1.19** |", "\n| **all, in here** | **1.01** | **0.00** | **0.00** |\n", "\n| in there, without DynamoDB and signatures | 0.00 |",
-		"| 0.00 |\n\nText.\n", "\n| with one endpoint | 2.01 |", "\n| the worst case: one isolated event of each kind in a batch | 3.01 |",
+		"| 0.00 |\n\nText.\n", "\n| with one endpoint | 2.01 |", "\n| full calls, one isolated event of each kind in a batch | 3.01 |",
 		"\n| **all** | **43203.00** | **86400.00** |\n| 2 keys | 3.00 | 0.00, some prices unknown |\n", "\n| runs of 1 parts of sweep | 43200.00 | 86400.00, some prices unknown |\n", "|\n\nEnd.\n",
 	} {
 		if !strings.Contains(got, want) {
@@ -103,8 +103,8 @@ func TestFigures_InREADME(t *testing.T) {
 		prices: metering.Prices{Units: metering.Units{Writes: 1}, TransferGB: 0.09},
 		usual:  Metered{Shapes: []Shape{{"a day's mix", "", []Line{{"outcomes", metering.Units{Writes: 2.23}}}, 2}}},
 	}
-	const old = "| Cost | About 1 dollars per million messages at 7 a day, by a simulation; metered, 1.00 if every call were full. And 0.10 for data transfer, in us-east-1 |\n"
-	const want = "| Cost | About 10 dollars per million messages at 1 million a day, by a simulation; metered, 2.23 if every call were full. And 0.18 for data transfer, in us-east-1 |\n"
+	const old = "| Cost | About 1 dollars per million messages at 7 a day (simulated, ±20 %); 1.00 if every call were full (metered lower bound). Data transfer adds 0.10. All in us-east-1 |\n"
+	const want = "| Cost | About 10 dollars per million messages at 1 million a day (simulated, ±20 %); 2.23 if every call were full (metered lower bound). Data transfer adds 0.18. All in us-east-1 |\n"
 	if got, err := f.inREADME(old); got != want || err != nil {
 		t.Errorf("got %q and %v, want %q", got, err, want)
 	}

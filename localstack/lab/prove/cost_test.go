@@ -61,8 +61,8 @@ type most struct {
 
 // usualMost are the limits by the order in which the events arrive. The dollars are the sums of the kept
 // units (localstack/lab/bill/metered) with the processor time of an idle machine, two per cent of them. Writes and
-// requests are about two per cent above those units. Clustered, that is eight for writes: those of paced
-// sending and of kept posts differ from run to run.
+// requests are about two per cent above those units. The limit of clustered writes is eight per cent
+// above: those of paced sending and of kept posts differ from run to run.
 var usualMost = map[string]most{
 	"clustered": {1.75, 0.19, 2.46}, "interleaved": {3.41, 2.18, 2.46}, "a day's mix": {2.24, 0.725, 2.49},
 }
