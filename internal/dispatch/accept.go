@@ -192,7 +192,7 @@ func (c *call) newKeys(templateVersion int) {
 // variables.
 func encode(q *request, variables []string) (body []byte, offsets []int) {
 	w := payload.NewWriter(len(q.messages))
-	names, values := q.names.places(variables), make([][]byte, len(variables))
+	names, values := q.names.indexes(variables), make([][]byte, len(variables))
 	for i := range q.accepted {
 		for n, name := range names {
 			values[n] = find(q.varsOf(i), name).value

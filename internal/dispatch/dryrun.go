@@ -99,7 +99,7 @@ func (c *call) unsendable(t *campaign.Template) (tooLong, invalidURL []int) {
 	if t == nil || t.Tenant != c.tenant {
 		return nil, nil
 	}
-	names, safe, valueURLs := c.req.names.places(t.Variables()), t.SafeValueLen(), t.ValueURLs()
+	names, safe, valueURLs := c.req.names.indexes(t.Variables()), t.SafeValueLen(), t.ValueURLs()
 	values := make([]string, len(names))
 	for i := range c.req.messages {
 		if c.req.messages[i].rejection != nil {

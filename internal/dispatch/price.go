@@ -56,7 +56,7 @@ func (b bill) reserve(batch *campaign.Batch) (limits campaign.Spending) {
 // classes returns the billing classes of the accepted messages. A missing variable counts
 // as empty.
 func (q *request) classes(t campaign.Template) campaign.Classes {
-	names, classifier := q.names.places(t.Variables()), t.Classifier()
+	names, classifier := q.names.indexes(t.Variables()), t.Classifier()
 	fixed, sizes := classifier.Fixed(), make([]int, len(names))
 	return campaign.NewClasses(func(yield func(content.Class) bool) {
 		for i := range q.accepted {

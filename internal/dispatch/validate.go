@@ -41,7 +41,7 @@ func (f *faults) checkTemplate(c *call, s acceptance.State) {
 // checkVariables adds the faults of messages without the needed variables. Other variables are
 // ignored.
 func (f *faults) checkVariables(q *request, needed []string) {
-	names := q.names.places(needed)
+	names := q.names.indexes(needed)
 	for i := range q.messages {
 		vars := q.varsOf(i)
 		for n, name := range needed {

@@ -55,7 +55,7 @@ def parse_policy_once(document):
 class Output:
     """The output of a function's process, as lines in the queue that the emulator reads.
 
-    A thread reads it so that the process never waits. Who drains it reads the rest itself.
+    A thread reads it so that the process never waits. drain_output reads what is left.
     """
 
     def __init__(self, stream, lines):

@@ -116,7 +116,7 @@ func TestLedgers(t *testing.T) {
 	t.Parallel()
 	l := newLedgers(t)
 	single := append(slices.Repeat([]int{1}, 8), testsize.Of(40, 1))
-	sizes := map[string][]int{"one at a time": single, "few": {1, 3, 20}, "many": {1, 500, 40, 260, 2000}}
+	sizes := map[string][]int{"one at a time, and 40": single, "few": {1, 3, 20}, "many": {1, 500, 40, 260, 2000}}
 	for name, groups := range sizes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -30,7 +30,10 @@ type Writer struct {
 	expected int // number of frames, 0 if unknown
 }
 
-// NewWriter returns a Writer for about as many messages. It allocates their payload once.
+// mostExpected is the payload that is allocated before it is needed, in bytes: the body of a call has 4 MiB.
+const mostExpected = 8 << 20
+
+// NewWriter returns a Writer that expects about the given number of messages. It allocates their payload once.
 func NewWriter(messages int) Writer {
 	return Writer{expected: (messages + campaign.FrameSize - 1) / campaign.FrameSize}
 }
@@ -86,8 +89,9 @@ func (w *Writer) flush() {
 	w.payload = slices.Grow(w.payload, room)
 	w.payload = w.payload[:start+len(s2.Encode(w.payload[start:start+room], w.frame))]
 	w.frame, w.inFrame = w.frame[:0], 0
-	if start == 0 { // the other frames have about the size of the first
-		w.payload = slices.Grow(w.payload, w.expected*(len(w.payload)+len(w.payload)/8)+room)
+	if start == 0 && w.expected > 1 { // the other frames have about the size of the first
+		others := (w.expected - 1) * len(w.payload)
+		w.payload = slices.Grow(w.payload, min(others+others/8+room, mostExpected))
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Units are the units that AWS bills. The JSON names are those of the price list.
+// Units are the units that AWS bills. The JSON names are those of the price list, except that of ComputedGBSeconds, which
+// has the price of GBSeconds.
 type Units struct {
 	Writes       float64 `json:"dynamoDBWriteUnits"`      // of tables
 	IndexWrites  float64 `json:"dynamoDBIndexWriteUnits"` // of their indexes, at the same price

@@ -132,9 +132,9 @@ func documented(r *http.Request, op *openapi3.Operation) (mediaType string, know
 
 func checkAnswer(ctx context.Context, doc *openapi3.T, in *openapi3filter.RequestValidationInput, res *http.Response, got []byte) error {
 	mediaType, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	json := err == nil && isJSON(mediaType) && len(got) > 0
+	checked := err == nil && isJSON(mediaType) && len(got) > 0
 	options := *in.Options
-	options.ExcludeResponseBody = json
+	options.ExcludeResponseBody = checked
 	err = openapi3filter.ValidateResponse(context.WithoutCancel(ctx), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: in,
 		Status:                 res.StatusCode,
@@ -142,7 +142,7 @@ func checkAnswer(ctx context.Context, doc *openapi3.T, in *openapi3filter.Reques
 		Body:                   io.NopCloser(bytes.NewReader(got)),
 		Options:                &options,
 	})
-	if err != nil || !json {
+	if err != nil || !checked {
 		return err
 	}
 	return checkJSON(doc, mediaOf(in.Route.Operation, res.StatusCode, mediaType), got)
