@@ -64,8 +64,8 @@ type Sweeper struct {
 	Recorder Recorder
 	// Expire deletes an expired campaign. It reports whether the campaign was deleted.
 	Expire func(ctx context.Context, id campaign.ID) (deleted bool, err error)
-	// Recount corrects the counts of days. It can be nil.
-	Recount  func(ctx context.Context) error
+	// Recount corrects the counts of days, for the tenants of the minute in which the sweep began. It can be nil.
+	Recount  func(ctx context.Context, began time.Time) error
 	Releases port.BatchQueue
 	Frames   port.BatchQueue
 	// Waiting returns the number of tasks in the queue of frames.
@@ -130,6 +130,7 @@ func (p Part) has(shard int) bool { return p.Of == 0 || shard%p.Of == p.Part }
 // that it does not reach or that fail stay due. Failed items are counted; only an
 // unreadable index is an error.
 func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
+	began := s.Now()
 	deliveries := s.sweepDeliveries(ctx, part)
 	resumed := s.resumed(ctx)
 	var sweeps []*shardSweep
@@ -153,16 +154,16 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 		r.requeueHeld(ctx, waits)
 		r.deleteCampaigns(ctx) // lowest priority
 	})
-	s.recount(ctx, part)
+	s.recount(ctx, part, began)
 	return report(ctx, append(sweeps, deliveries()...))
 }
 
 // recount corrects the counts of days, in the first part only.
-func (s *Sweeper) recount(ctx context.Context, part Part) {
+func (s *Sweeper) recount(ctx context.Context, part Part, began time.Time) {
 	if s.Recount == nil || part.Part != 0 {
 		return
 	}
-	if err := s.Recount(ctx); err != nil {
+	if err := s.Recount(ctx, began); err != nil {
 		slog.WarnContext(ctx, "recounting results failed; the next turn repeats it", "error", err)
 	}
 }

@@ -48,16 +48,17 @@ const (
 	margin       = 5 * time.Second // time reserved for the end of a call
 )
 
-// Recount recounts the tenants whose turn is in this minute, until shortly before the end of
-// ctx. A failed recount is logged and repeated at the next turn.
-func (r *Recounter) Recount(ctx context.Context) error {
+// Recount recounts the tenants whose turn is in the minute of an instant, until shortly before the end of
+// ctx. A failed recount is logged and repeated at the next turn. The instant is the start of the sweep: its end
+// may be in a later minute, so some tenants would lose their turn.
+func (r *Recounter) Recount(ctx context.Context, at time.Time) error {
 	ctx, cancel := retry.WithMargin(ctx, margin)
 	defer cancel()
 	tenants, err := r.Store.Tenants(ctx)
 	if err != nil {
 		return fmt.Errorf("recount: %w", err)
 	}
-	minute := r.Now().Unix() / 60
+	minute := at.Unix() / 60
 	for _, t := range tenants {
 		if minute%every != minuteOf(t.ID) {
 			continue
@@ -79,12 +80,12 @@ func minuteOf(tenant string) int64 {
 func (r *Recounter) Tenant(ctx context.Context, tenant string) error {
 	from := r.Now().AddDate(0, 0, 1-recentDays)
 	first, last := localtime.Day(from), localtime.Day(r.Now())
-	campaigns, err := r.campaigns(ctx, tenant, from)
-	if err != nil || len(campaigns) == 0 {
+	stored, err := r.Store.Days(ctx, tenant, first, last) // before the campaigns and their ledgers, see SetDay
+	if err != nil {
 		return err
 	}
-	stored, err := r.Store.Days(ctx, tenant, first, last) // before the ledgers, see SetDay
-	if err != nil {
+	campaigns, err := r.campaigns(ctx, tenant, from)
+	if err != nil || len(campaigns) == 0 {
 		return err
 	}
 	counts, err := r.count(ctx, campaigns, first, last)

@@ -1,7 +1,9 @@
 package recount_test
 
 import (
+	"context"
 	"crypto/rand"
+	"sync"
 	"testing"
 	"time"
 
@@ -139,5 +141,79 @@ func TestTenant_Unchanged(t *testing.T) {
 	b.must(b.store.AddDay(t.Context(), b.tenant, "2037-02-28", campaign.DayCounts{Sent: 1}))
 	if set, err := b.store.SetDay(t.Context(), b.tenant, campaign.Day{Date: "2037-02-28", Version: before}); set || err != nil {
 		t.Errorf("a day that changed was replaced: %t, %v", set, err)
+	}
+}
+
+// accepting accepts a campaign while the recount reads: after it listed the campaigns, or after it read the days.
+type accepting struct {
+	*dynamotest.Store
+	afterList, afterDays func()
+}
+
+func (s accepting) ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error) {
+	listed, err := s.Store.ListCampaigns(ctx, tenant, after, limit)
+	s.afterList()
+	return listed, err
+}
+
+func (s accepting) Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error) {
+	days, err := s.Store.Days(ctx, tenant, from, to)
+	s.afterDays()
+	return days, err
+}
+
+// A campaign that is accepted and counted during a recount stays counted.
+func TestTenant_AcceptedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]func(s *accepting, accept func()){
+		"after the campaigns were listed": func(s *accepting, accept func()) { s.afterList = accept },
+		"after the days were read":        func(s *accepting, accept func()) { s.afterDays = accept },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBooks(t)
+			b.campaign("today", 0, 0, campaign.OutcomeSent)
+			s := accepting{b.store, func() {}, func() {}}
+			at(&s, sync.OnceFunc(func() {
+				b.campaign("meanwhile", 0, 0, campaign.OutcomeSent)
+				b.must(b.store.AddDay(t.Context(), b.tenant, "2037-02-28", campaign.DayCounts{Sent: 1}))
+			}))
+			b.recounter.Store = s
+			b.must(b.store.AddDay(t.Context(), b.tenant, "2037-02-28", campaign.DayCounts{Sent: 1, Failed: 1})) // to be corrected
+			b.must(b.recounter.Tenant(t.Context(), b.tenant))
+			if got := b.days()["2037-02-28"]; got.Sent != 2 {
+				t.Errorf("the day has %d messages, want 2", got.Sent)
+			}
+		})
+	}
+}
+
+// one is a store with one tenant.
+type one struct {
+	*dynamotest.Store
+	tenant string
+}
+
+func (s one) Tenants(context.Context) ([]campaign.Tenant, error) {
+	return []campaign.Tenant{{ID: s.tenant}}, nil
+}
+
+// A tenant has its turn in one minute of six hours, that of the start of a sweep, however late the sweep recounts.
+func TestRecount_OneMinute(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	b.campaign("today", 0, 0, campaign.OutcomeSent)
+	b.recounter.Store = one{b.store, b.tenant}
+	b.must(b.store.AddDay(t.Context(), b.tenant, "2037-02-28", campaign.DayCounts{Failed: 1}))
+	turns := 0
+	for minute := range 6 * 60 {
+		b.must(b.recounter.Recount(t.Context(), now.Add(time.Duration(minute)*time.Minute)))
+		if b.days()["2037-02-28"] != (campaign.DayCounts{Failed: 1}) {
+			turns++
+			b.must(b.store.AddDay(t.Context(), b.tenant, "2037-02-28", campaign.DayCounts{Sent: -1, Failed: 1}))
+		}
+	}
+	if turns != 1 {
+		t.Errorf("%d turns in six hours, want 1", turns)
 	}
 }
