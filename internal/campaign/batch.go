@@ -247,8 +247,31 @@ func (b Batch) WaitingIn(outcome func(index int) Outcome) []window.Count {
 // Waits reports whether messages of the batch wait, and no task will send them.
 func (b Batch) Waits() bool { return b.Waiting || b.WaitingZones != 0 }
 
-// TooLate reports whether the batch's NotAfter has passed.
-func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.NotAfter) }
+// MinTTL is the shortest time for which the provider tries to deliver a message; it refuses a shorter one. Source: RBM
+// documentation, "Message expiration" (ttl of at least 10 seconds).
+const MinTTL = 10 * time.Second
+
+// LastSend returns the last instant at which a message can be sent that ends at notAfter. Both are zero for no limit.
+func LastSend(notAfter time.Time) time.Time {
+	if notAfter.IsZero() {
+		return notAfter
+	}
+	return notAfter.Add(-MinTTL)
+}
+
+// LastSend returns the last instant at which the batch's messages can be sent, zero for no limit.
+func (b Batch) LastSend() time.Time { return LastSend(b.NotAfter) }
+
+// TooLate reports whether the batch's LastSend has passed.
+func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.LastSend()) }
+
+// CheckBy returns next, or the first instant at which the batch is too late if that is earlier.
+func (b Batch) CheckBy(next time.Time) time.Time {
+	if end := b.LastSend().Add(time.Millisecond); !b.NotAfter.IsZero() && end.Before(next) {
+		return end
+	}
+	return next
+}
 
 // MaxFailingTime is how long the sends of a batch without a NotAfter may keep failing. After
 // that, its remaining messages end as failed.

@@ -67,7 +67,7 @@ var traffics = map[campaign.Traffic]string{
 }
 
 // encode returns the request body that sends the message. It always sets a ttl:
-// campaign.MessageTTL if the message has none.
+// outgoing.MessageTTL if the message has none.
 func encode(m outgoing.Message) ([]byte, error) {
 	return json.Marshal(agentMessage{
 		ContentMessage:     contentOf(m.Content, &postbacks{of: m.Postback}),

@@ -319,8 +319,8 @@ func TestSend_Bodies(t *testing.T) {
 	}{
 		{
 			"text",
-			outgoing.Message{Content: content.Content{Text: "Olá"}, TTL: 3500 * time.Millisecond},
-			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"PROMOTION","ttl":"3.5s"}`,
+			outgoing.Message{Content: content.Content{Text: "Olá"}, TTL: 13500 * time.Millisecond},
+			`{"contentMessage":{"text":"Olá"},"messageTrafficType":"PROMOTION","ttl":"13.5s"}`,
 		},
 		{
 			"no ttl of its own",

@@ -113,10 +113,11 @@ func (r *run) stop() {
 
 func (j *job) hasOutcome() bool { return j.change.Outcome != "" }
 
+// ttl returns the TTL of a message that may be sent now, at least campaign.MinTTL.
 func (r *run) ttl(phone string, now time.Time) time.Duration {
 	ttl := outgoing.MessageTTL
 	if !r.batch.NotAfter.IsZero() {
-		ttl = min(ttl, max(r.batch.NotAfter.Sub(now), time.Second))
+		ttl = min(ttl, r.batch.NotAfter.Sub(now))
 	}
 	return r.rules.Hours.TTL(phone, now, ttl)
 }

@@ -577,7 +577,7 @@ func TestHandle_NotAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(2)
-		g.batch.NotAfter = time.Now().Add(1500 * time.Millisecond)
+		g.batch.NotAfter = time.Now().Add(campaign.MinTTL + 1500*time.Millisecond)
 		g.latency = time.Second
 		s := g.sender()
 		s.Concurrency = 1
@@ -586,7 +586,7 @@ func TestHandle_NotAfter(t *testing.T) {
 		if errs := s.Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}
-		if len(g.sends) != 1 || g.sends[0].ttl != 1500*time.Millisecond {
+		if len(g.sends) != 1 || g.sends[0].ttl != campaign.MinTTL+1500*time.Millisecond {
 			t.Errorf("sent %+v, want one with the rest of its time", g.sends)
 		}
 		if got := g.outcomes[1]; got.Outcome != campaign.OutcomeExpired || got.Code != "not_after_passed" {

@@ -64,7 +64,7 @@ func TestSend_ExpiredMessages(t *testing.T) {
 	must(t, c.service().Pause(t.Context(), subject))
 	all := messages(150)
 	call := c.call(all)
-	notAfter := time.Now().Add(3 * time.Second)
+	notAfter := time.Now().Add(campaign.MinTTL + 3*time.Second)
 	call["notAfter"] = notAfter.UTC().Format(time.RFC3339Nano)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
 		t.Fatalf("dispatch: status %d: %s", got.status, got.body)

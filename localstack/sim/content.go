@@ -25,6 +25,9 @@ const (
 	maxURL             = 2048
 )
 
+// minTTL is the shortest ttl that the provider takes.
+const minTTL = 10 * time.Second
+
 // agentMessage is the request body of a message, with the members that the simulator supports.
 type agentMessage struct {
 	ContentMessage     contentMessage `json:"contentMessage"`
@@ -62,6 +65,8 @@ func (m agentMessage) check() error {
 		return invalid("ttl and expireTime exclude each other.")
 	case m.TTL != "" && !duration.MatchString(m.TTL):
 		return invalid("ttl is a duration in seconds.")
+	case m.TTL != "" && m.lifetime() < minTTL:
+		return invalid("ttl is less than %v.", minTTL)
 	case !slices.Contains(trafficTypes, m.MessageTrafficType):
 		return invalid("messageTrafficType is unknown.")
 	}

@@ -246,7 +246,7 @@ func TestSend_Validation(t *testing.T) {
 		want                  int
 	}{
 		{"text", phone, id, hello, 200},
-		{"text with all members", phone, id, `{"contentMessage":{"text":"a",` + replies(11, "Sim") + `},"messageTrafficType":"PROMOTION","ttl":"3.5s"}`, 200},
+		{"text with all members", phone, id, `{"contentMessage":{"text":"a",` + replies(11, "Sim") + `},"messageTrafficType":"PROMOTION","ttl":"13.5s"}`, 200},
 		{"escaped phone", "%2B5511987654321", id, hello, 200},
 		{"no +", "5511987654321", id, hello, 400},
 		{"no messageId", phone, "", hello, 400},
@@ -260,6 +260,8 @@ func TestSend_Validation(t *testing.T) {
 		{"too long text", phone, id, text(3073), 400},
 		{"larger than 250 KB", phone, id, `{"contentMessage":{"text":"a"}` + strings.Repeat(" ", 250<<10) + `}`, 400},
 		{"ttl without a unit", phone, id, `{"contentMessage":{"text":"a"},"ttl":"60"}`, 400},
+		{"shortest ttl", phone, id, `{"contentMessage":{"text":"a"},"ttl":"10s"}`, 200},
+		{"too short ttl", phone, id, `{"contentMessage":{"text":"a"},"ttl":"9.999s"}`, 400},
 		{"ttl and expireTime", phone, id, `{"contentMessage":{"text":"a"},"ttl":"60s","expireTime":"2026-03-02T00:00:00Z"}`, 400},
 		{"unknown traffic type", phone, id, `{"contentMessage":{"text":"a"},"messageTrafficType":"SPAM"}`, 400},
 		{"twelve suggestions", phone, id, `{"contentMessage":{"text":"a",` + replies(12, "Sim") + `}}`, 400},

@@ -41,7 +41,7 @@ type Message struct {
 	Phone   string          // E.164, with the leading +
 	Content content.Content // rendered
 	Traffic campaign.Traffic
-	TTL     time.Duration
+	TTL     time.Duration // at least campaign.MinTTL, or 0 for MessageTTL
 	// Postback returns the postback data of a suggestion, see content.AllSuggestions. It
 	// counts from 1. The postback data is the suggestion's text if Postback is nil.
 	Postback func(suggestion int) string

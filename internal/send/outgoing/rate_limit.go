@@ -152,9 +152,5 @@ func (r Route) PauseOf(b campaign.Batch) string {
 
 // WaitUntil returns when a batch that is held is checked next: when its time ends, or after PauseCheck.
 func WaitUntil(b campaign.Batch, now time.Time) time.Time {
-	next := now.Add(PauseCheck)
-	if end := b.NotAfter.Add(time.Millisecond); !b.NotAfter.IsZero() && end.Before(next) {
-		return end
-	}
-	return next
+	return b.CheckBy(now.Add(PauseCheck))
 }

@@ -67,7 +67,7 @@ func (r Rules) EndsUnread(now time.Time) (Decision, bool) {
 
 // lateCode returns why a message was not sent in time: its window was closed at the end, or something else.
 func (r Rules) lateCode(m campaign.Message) string {
-	if !r.Hours.Open(r.Hours.Zone(m.Phone), r.Batch.NotAfter) {
+	if !r.Hours.Open(r.Hours.Zone(m.Phone), r.Batch.LastSend()) {
 		return campaign.CodeWindowClosed
 	}
 	return campaign.CodeNotAfterPassed

@@ -146,13 +146,14 @@ func (h Hours) InZones(messages map[window.Zone]int) []window.Count {
 	return window.Counts(known)
 }
 
-// Plan returns when messages that are due at an instant can go, and how many of them cannot go before notAfter, which
-// is zero for no limit.
+// Plan returns when messages that are due at an instant can go, and how many of them cannot go in time for notAfter,
+// which is zero for no limit.
 func (h Hours) Plan(messages []window.Count, due, notAfter time.Time) (plan []Opening, cannotGo int) {
+	last := campaign.LastSend(notAfter)
 	for _, c := range messages {
 		opens := h.Opens(c.Zone, due)
 		plan = append(plan, Opening{c, opens})
-		if opens.IsZero() || !notAfter.IsZero() && !opens.Before(notAfter) {
+		if opens.IsZero() || !last.IsZero() && opens.After(last) {
 			cannotGo += c.Messages
 		}
 	}
@@ -170,17 +171,13 @@ func (h Hours) Opens(z window.Zone, at time.Time) time.Time {
 	return at.UTC()
 }
 
-// minTTL is the shortest time for which the provider tries to deliver a message. Source: RBM documentation,
-// "Message expiration" (ttl of at least 10 seconds).
-const minTTL = 10 * time.Second
-
 // TTL returns the time for which the provider may try to deliver a message: ttl, or less if the rule ends it when the
-// window closes.
+// window closes, at least campaign.MinTTL.
 func (h Hours) TTL(phone string, now time.Time, ttl time.Duration) time.Duration {
 	if h.window == nil || !h.expires {
 		return ttl
 	}
-	return min(ttl, max(h.window.Closes(h.Zone(phone), now).Sub(now), minTTL))
+	return min(ttl, max(h.window.Closes(h.Zone(phone), now).Sub(now), campaign.MinTTL))
 }
 
 // Group is what goes at the same time.

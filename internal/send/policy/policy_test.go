@@ -53,6 +53,15 @@ func TestDecide_Order(t *testing.T) {
 			night,
 			policy.Decision{Do: policy.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed},
 		},
+		"too late for the provider's shortest ttl": {
+			person,
+			policy.Rules{Batch: campaign.Batch{NotAfter: noon.Add(campaign.MinTTL - time.Millisecond)}, Hours: limited},
+			noon,
+			policy.Decision{Do: policy.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed},
+		},
+		"just in time": {
+			person, policy.Rules{Batch: campaign.Batch{NotAfter: noon.Add(campaign.MinTTL)}, Hours: limited}, noon, policy.Decision{},
+		},
 		"closed when it was too late": {
 			person,
 			policy.Rules{Batch: campaign.Batch{NotAfter: night}, Hours: limited},
@@ -133,6 +142,21 @@ func TestPlan_CannotGo(t *testing.T) {
 	want := []policy.Group{{OpensAt: night.Add(9 * time.Hour), Messages: 15}, {OpensAt: night.Add(11 * time.Hour), Messages: 3}}
 	if diff := cmp.Diff(want, policy.Groups(plan)); diff != "" || cannotGo != 3 {
 		t.Errorf("%d cannot go (-want +got):\n%s", cannotGo, diff)
+	}
+	for end, want := range map[time.Duration]int{11*time.Hour + campaign.MinTTL: 0, 11*time.Hour + campaign.MinTTL - 1: 3} {
+		if _, got := hours.Plan(messages, night, night.Add(end)); got != want {
+			t.Errorf("until %v after the night: %d cannot go, want %d", end, got, want)
+		}
+	}
+}
+
+// What waits is checked as soon as it is too late to send it.
+func TestNextCheck_TooLate(t *testing.T) {
+	t.Parallel()
+	b := campaign.Batch{NotAfter: night.Add(time.Hour)}
+	next := usual().Of(campaign.Promotion, nil).NextCheck(b, window.Set(0).With(window.SaoPaulo), night)
+	if !b.TooLate(next) || b.TooLate(next.Add(-time.Millisecond)) {
+		t.Errorf("checked at %v, want the first instant that is too late for %v", next, b.NotAfter)
 	}
 }
 

@@ -65,11 +65,7 @@ const spread = time.Minute
 // NextCheck returns when a batch is checked whose zones wait: when the first window opens, or when its time ends.
 // Batches with the same opening follow one after the other within a minute.
 func (h Hours) NextCheck(b campaign.Batch, waiting window.Set, now time.Time) time.Time {
-	next := h.NextOpening(waiting, now).Add(offset(b.BatchID))
-	if end := b.NotAfter.Add(time.Millisecond); !b.NotAfter.IsZero() && end.Before(next) {
-		return end
-	}
-	return next
+	return b.CheckBy(h.NextOpening(waiting, now).Add(offset(b.BatchID)))
 }
 
 func offset(batchID string) time.Duration {
