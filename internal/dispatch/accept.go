@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -26,6 +27,7 @@ const maxInlineAnswer = 2 << 10
 type staged struct {
 	done            bool
 	templateVersion int
+	sorted          []int // request.sorted of the payload
 	batchKey        campaign.BatchKey
 	payloadKey      string
 	errorsName      string
@@ -133,9 +135,9 @@ func (s *Service) batch(c *call) campaign.Batch {
 }
 
 // stage writes the payload, the error file and a client's long answer to S3 concurrently. A
-// retry after a lost race reuses the objects unless the template has changed.
+// retry after a lost race reuses the objects unless the template or the order of the messages has changed.
 func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error {
-	if c.staged.done && c.staged.templateVersion == t.Version {
+	if c.staged.done && c.staged.templateVersion == t.Version && slices.Equal(c.staged.sorted, c.req.sorted) {
 		return nil
 	}
 	s.discard(ctx, c)
@@ -182,6 +184,7 @@ func (c *call) stageAnswer(put func(key string, body []byte, contentType string)
 func (c *call) newKeys(templateVersion int) {
 	c.staged = staged{
 		templateVersion: templateVersion,
+		sorted:          c.req.sorted,
 		batchKey:        campaign.BatchKey(random.Bytes(10)),
 		errorsName:      random.Token(32) + ".csv",
 		payloadKey:      "payloads/" + c.tenant + "/" + c.req.id() + "/" + random.Token(16),

@@ -378,18 +378,21 @@ func TestAccept_AllRacesLost(t *testing.T) {
 	})
 }
 
-// rescheduling is a store in which something happens between the read and the write of a call.
-type rescheduling struct {
+// changing is a store in which something happens between the read and the first write of a call. The error of between
+// is that of the write.
+type changing struct {
 	dispatch.Store
-	between func()
+	between func() error
 }
 
-func (r *rescheduling) Accept(ctx context.Context, a acceptance.Command, token string) error {
-	if between := r.between; between != nil {
-		r.between = nil
-		between()
+func (c *changing) Accept(ctx context.Context, a acceptance.Command, token string) error {
+	if between := c.between; between != nil {
+		c.between = nil
+		if err := between(); err != nil {
+			return err
+		}
 	}
-	return r.Store.Accept(ctx, a, token)
+	return c.Store.Accept(ctx, a, token)
 }
 
 // moveTo reschedules a campaign.
@@ -421,11 +424,11 @@ func TestAccept_RescheduledCampaign(t *testing.T) {
 				call := b.asked(func(c *dispatch.Call) { c.Part, c.Schedule = "part 1", first })
 				_, err := b.Accept(t.Context(), call)
 				b.must(err)
-				move := func() { b.moveTo(call.ID, b.now.AddDate(0, 0, 3)) }
+				move := func() error { b.moveTo(call.ID, b.now.AddDate(0, 0, 3)); return nil }
 				if during {
-					b.Store = &rescheduling{b.store, move}
+					b.Store = &changing{b.store, move}
 				} else {
-					move()
+					b.must(move())
 				}
 				call.Batch, call.Part, call.Schedule, call.Messages = "2", test.part, test.schedule, people(21987654321, 1)
 				_, err = b.Accept(t.Context(), call)

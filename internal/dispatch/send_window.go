@@ -162,10 +162,11 @@ func (c *call) hours(state acceptance.State) policy.Hours {
 }
 
 // sortByZone sorts the messages of a call by time zone if a send window applies, so that most frames have one zone.
-// An attempt after a lost race keeps the order.
+// The window can be another one at each attempt.
 func (c *call) sortByZone(state acceptance.State) {
+	c.req.sorted, c.zones = nil, nil
 	hours := c.hours(state)
-	if !hours.Limited() || c.zones != nil {
+	if !hours.Limited() {
 		return
 	}
 	order, zone := slices.Collect(c.req.accepted), c.req.zoneOf(hours)

@@ -3,12 +3,14 @@ package dispatch_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/send/policy"
@@ -29,8 +31,11 @@ func inZones() []fields {
 // putRule gives the tenant the usual rule for promotions.
 func (b *bench) putRule() {
 	b.t.Helper()
-	p := policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}}
-	b.must(b.store.SaveSendPolicy(b.t.Context(), b.tenant, p))
+	b.must(b.store.SaveSendPolicy(b.t.Context(), b.tenant, usualPolicy()))
+}
+
+func usualPolicy() policy.Policy {
+	return policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}}
 }
 
 func at(day, hour, minute int) time.Time {
@@ -90,15 +95,68 @@ func TestSendWindow_Accepted(t *testing.T) {
 	if diff := cmp.Diff([]any{wantZones, &wantWeek}, []any{batch.Zones, batch.SendWindow}); diff != "" {
 		t.Errorf("the batch (-want +got):\n%s", diff)
 	}
-	stored, err := payload.ReadAll(t.Context(), b.Blobs.(payload.Blobs), batch)
+	if diff := cmp.Diff([]string{"porto", "sampa", "manaus", "acre"}, b.storedUIDs(batch)); diff != "" {
+		t.Errorf("the stored messages (-want +got):\n%s", diff)
+	}
+}
+
+// storedUIDs returns the uids of a batch in the order of its payload.
+func (b *bench) storedUIDs(batch campaign.Batch) (uids []string) {
+	b.t.Helper()
+	stored, err := payload.ReadAll(b.t.Context(), b.Blobs.(payload.Blobs), batch)
 	b.must(err)
-	var uids []string
 	for _, m := range stored {
 		uids = append(uids, m.UID)
 	}
-	if diff := cmp.Diff([]string{"porto", "sampa", "manaus", "acre"}, uids); diff != "" {
-		t.Errorf("the stored messages (-want +got):\n%s", diff)
+	return uids
+}
+
+// The payload, the zones and the billing classes have one order, also if the hours change during a lost race.
+func TestSendWindow_ChangedDuringLostRace(t *testing.T) {
+	t.Parallel()
+	inManaus := usualPolicy()
+	inManaus.Zone = window.Manaus
+	zones := func(saoPaulo, manaus int) []window.Count {
+		return []window.Count{{Zone: window.SaoPaulo, Messages: saoPaulo}, {Zone: window.Manaus, Messages: manaus}, {Zone: window.RioBranco, Messages: 1}}
 	}
+	for name, test := range map[string]struct {
+		before, after policy.Policy
+		uids          []string
+		zones         []window.Count
+		short         int // the index of the only message of the basic class, sampa
+	}{
+		"first hours":   {policy.Policy{}, usualPolicy(), []string{"porto", "sampa", "manaus", "acre"}, zones(2, 1), 1},
+		"hours removed": {usualPolicy(), policy.Policy{}, []string{"manaus", "porto", "sampa", "acre"}, nil, 2},
+		"another zone":  {usualPolicy(), inManaus, []string{"sampa", "manaus", "porto", "acre"}, zones(1, 2), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			save := func(p policy.Policy) { b.must(b.store.SaveSendPolicy(t.Context(), b.tenant, p)) }
+			save(test.before)
+			test.after.Revision = 1 // it follows the first one
+			b.Store = &changing{b.Store, func() error { save(test.after); return campaign.ErrLostRace }}
+			b.post(b.body(fields{"messages": shortTo("sampa"), "templateId": b.template})).accepted(t)
+			batch, err := b.store.Batch(t.Context(), b.handoffs.batches[0].BatchRef)
+			b.must(err)
+			want := []any{test.uids, test.zones, campaign.Classes{Basic: 1, Bits: []byte{1 << test.short}}}
+			if diff := cmp.Diff(want, []any{b.storedUIDs(batch), batch.Zones, batch.Classes}); diff != "" {
+				t.Errorf("uids, zones and classes of the batch (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// shortTo are messages of inZones: that of one uid is short, and the others exceed the basic class.
+func shortTo(uid string) []fields {
+	all := inZones()
+	for _, m := range all {
+		m["vars"] = fields{"nome": "Ana", "pedido": strings.Repeat("1", content.BasicBytes)}
+		if m["uid"] == uid {
+			m["vars"] = fields{"nome": "Ana", "pedido": "1"}
+		}
+	}
+	return all
 }
 
 func TestSendWindow_Outside(t *testing.T) {
