@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/jwt"
-	"golang.org/x/sync/singleflight"
 
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -29,7 +29,7 @@ type Keys interface {
 }
 
 type tokens struct {
-	fetches singleflight.Group
+	fetches cache.Reads[string]
 	mu      sync.Mutex
 	byAgent map[string]*oauth2.Token
 }
@@ -41,19 +41,13 @@ func (c *Client) token(ctx context.Context, agent campaign.Agent, stale string) 
 	if token, ok := c.cachedToken(agent.ID, stale); ok {
 		return token, nil
 	}
-	fetched := c.tokens.fetches.DoChan(agent.ID, func() (any, error) {
-		// The fetch continues for other callers if the first one is cancelled.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tokenTimeout)
-		defer cancel()
+	token, err := c.tokens.fetches.Do(ctx, agent.ID, tokenTimeout, func(ctx context.Context) (string, error) {
 		return c.refresh(ctx, agent, stale)
 	})
-	select {
-	case result := <-fetched:
-		token, _ := result.Val.(string)
-		return token, result.Err
-	case <-ctx.Done():
-		return "", fmt.Errorf("%w: wait for a token: %w", noToken(), ctx.Err())
+	if err != nil {
+		return "", fmt.Errorf("%w: agent %s: %w", noToken(), agent.ID, err)
 	}
+	return token, nil
 }
 
 func (c *Client) cachedToken(agentID, stale string) (string, bool) {
@@ -73,7 +67,7 @@ func (c *Client) refresh(ctx context.Context, agent campaign.Agent, stale string
 	}
 	token, err := c.fetch(ctx, agent)
 	if err != nil {
-		return "", fmt.Errorf("%w: agent %s: %w", noToken(), agent.ID, err)
+		return "", err
 	}
 	c.tokens.mu.Lock()
 	defer c.tokens.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/singleflight"
 
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 )
@@ -20,8 +20,10 @@ const (
 	recipientTTL = 15 * time.Minute
 	// maxRecipients is the size of the recipient cache in bytes: about 800 batches of 2,000 messages.
 	maxRecipients = 64 << 20
-	maxReads      = 8       // number of batches that a task reads concurrently
-	entrySize     = 2 << 10 // approximate memory of a batch without its texts
+	maxReads      = 8 // number of batches that a task reads concurrently
+	// readTimeout limits the read of a batch's recipients. Tasks share it, so it does not end with one of them.
+	readTimeout = 15 * time.Second
+	entrySize   = 2 << 10 // approximate memory of a batch without its texts
 )
 
 type recipient struct{ uid, phone string }
@@ -70,7 +72,7 @@ func (r recipients) size() int {
 
 // recipientCache is an LRU-like cache of recipients. The zero recipientCache is ready to use.
 type recipientCache struct {
-	reads singleflight.Group
+	reads cache.Reads[recipients]
 
 	mu               sync.Mutex
 	recent, previous map[campaign.BatchKey]known
@@ -83,12 +85,14 @@ type known struct {
 }
 
 // get returns the recipients of a batch. Concurrent calls share one read.
-func (d *recipientCache) get(key campaign.BatchKey, now time.Time, read func() (recipients, error)) (recipients, error) {
+func (d *recipientCache) get(
+	ctx context.Context, key campaign.BatchKey, now time.Time, read func(context.Context) (recipients, error),
+) (recipients, error) {
 	if k, ok := d.peek(key); ok && now.Sub(k.at) < recipientTTL {
 		return k.recipients, nil
 	}
-	found, err, _ := d.reads.Do(key.String(), func() (any, error) {
-		r, err := read()
+	return d.reads.Do(ctx, key.String(), readTimeout, func(ctx context.Context) (recipients, error) {
+		r, err := read(ctx)
 		if err == nil {
 			d.mu.Lock()
 			d.keep(key, known{r, now})
@@ -96,8 +100,6 @@ func (d *recipientCache) get(key campaign.BatchKey, now time.Time, read func() (
 		}
 		return r, err
 	})
-	r, _ := found.(recipients)
-	return r, err
 }
 
 func (d *recipientCache) peek(key campaign.BatchKey) (known, bool) {
@@ -172,7 +174,7 @@ func (n *Notifier) loadBatchRecipients(ctx context.Context, tenant string, key c
 
 // recipients returns the recipients of a batch. Uncached ones are read with a single request.
 func (n *Notifier) recipients(ctx context.Context, b campaign.Batch) (recipients, error) {
-	return n.recipientCache.get(b.Key, n.Now(), func() (r recipients, err error) {
+	return n.recipientCache.get(ctx, b.Key, n.Now(), func(ctx context.Context) (r recipients, err error) {
 		err = payload.OfLatest(ctx, n.reread, n.Blobs, b, func(b campaign.Batch) (err error) {
 			r, err = n.read(ctx, b)
 			return err
