@@ -367,6 +367,43 @@ func TestSubmission_KnownColumns(t *testing.T) {
 	}
 }
 
+// overtaken is a store in which something happens between the read and the write of the known columns.
+type overtaken struct {
+	intake.Store
+	happens func()
+}
+
+func (o *overtaken) ChangeKnownColumns(ctx context.Context, tenant string, change func(map[string]string) bool) error {
+	return o.Store.ChangeKnownColumns(ctx, tenant, func(names map[string]string) bool {
+		if happens := o.happens; happens != nil {
+			o.happens = nil
+			happens()
+		}
+		return change(names)
+	})
+}
+
+// Of two people who confirm columns at the same time, both have theirs remembered.
+func TestSubmission_KnownColumnsOfTwo(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	orders := campaign.Template{ID: random.UUID(), Tenant: c.tenant, Version: 1, Name: "t", Content: content.Content{Text: "{{pedido}}"}}
+	_, err := c.store.PutTemplate(t.Context(), orders)
+	c.must(err)
+	ofOrders := func(sub *submission.Submission) { sub.TemplateID = orders.ID }
+	first := c.upload("phone;uid;Cliente\n11988880001;a;Ana\n", nil)
+	second := c.upload("phone;uid;Compra\n11988880002;b;17\n", ofOrders)
+	first.Columns.Values[0].Column, second.Columns.Values[0].Column = 2, 2
+	faster := *c.Service
+	faster.Store = &overtaken{c.Store, func() { c.check(second) }}
+	c.must(faster.Check(t.Context(), first, first.Columns.Chosen, c.t1))
+	for file, change := range map[string]func(*submission.Submission){"phone;uid;cliente\n1;c;C\n": nil, "phone;uid;compra\n1;c;C\n": ofOrders} {
+		if next := c.upload(file, change); next.Columns.Values[0].Column != 2 {
+			t.Errorf("the next file with the columns %v has %v", next.Columns.Header, next.Columns.Values)
+		}
+	}
+}
+
 // An upload that began as that of a draft, whose template nobody checks, does not open the template of
 // another tenant.
 func TestFinish_ForeignTemplate(t *testing.T) {

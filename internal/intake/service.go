@@ -202,26 +202,20 @@ func (s *Service) Check(ctx context.Context, sub submission.Submission, columns 
 const maxKnown = 300 // names that are remembered
 
 func (s *Service) remember(ctx context.Context, sub submission.Submission) error {
-	known, err := s.Store.KnownColumns(ctx, sub.Tenant)
-	if err != nil {
-		return err
-	}
-	changed := false
-	set := func(value string, column int) {
-		name := sheet.Fold(sub.Columns.Header[column])
-		if name != "" && known[value] != name && (len(known) < maxKnown || known[value] != "") {
-			known[value], changed = name, true
+	return s.Store.ChangeKnownColumns(ctx, sub.Tenant, func(known map[string]string) (changed bool) {
+		set := func(value string, column int) {
+			name := sheet.Fold(sub.Columns.Header[column])
+			if name != "" && known[value] != name && (len(known) < maxKnown || known[value] != "") {
+				known[value], changed = name, true
+			}
 		}
-	}
-	set("phone", sub.Columns.Phone)
-	set("uid", sub.Columns.UID)
-	for _, v := range sub.Columns.Values {
-		set(v.Name, v.Column)
-	}
-	if !changed {
-		return nil
-	}
-	return s.Store.SaveKnownColumns(ctx, sub.Tenant, known)
+		set("phone", sub.Columns.Phone)
+		set("uid", sub.Columns.UID)
+		for _, v := range sub.Columns.Values {
+			set(v.Name, v.Column)
+		}
+		return changed
+	})
 }
 
 // TooLate reports whether it is too late for the schedule of a campaign that has not begun.

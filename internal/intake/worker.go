@@ -48,7 +48,9 @@ type Store interface {
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	// KnownColumns returns the names of columns that the tenant has confirmed, by value.
 	KnownColumns(ctx context.Context, tenant string) (map[string]string, error)
-	SaveKnownColumns(ctx context.Context, tenant string, names map[string]string) error
+	// ChangeKnownColumns changes them. It calls change again after a concurrent change, and writes nothing if it returns
+	// false.
+	ChangeKnownColumns(ctx context.Context, tenant string, change func(names map[string]string) bool) error
 	// Move returns the last change of a campaign's due time. The error wraps
 	// campaign.ErrNotFound if the campaign does not exist.
 	Move(ctx context.Context, id campaign.ID) (campaign.Move, error)

@@ -110,27 +110,44 @@ func readSubmission(id campaign.ID, row Item) (submission.Submission, error) {
 // KnownColumns returns the names of columns that the tenant has confirmed, by value: phone, uid
 // or the name of a variable.
 func (s *SubmissionStore) KnownColumns(ctx context.Context, tenant string) (map[string]string, error) {
+	names, _, err := s.columns(ctx, tenant)
+	return names, err
+}
+
+// columns returns the names of columns, and their stored form.
+func (s *SubmissionStore) columns(ctx context.Context, tenant string) (names map[string]string, stored []byte, err error) {
 	doing := "read the columns of tenant " + tenant
 	row, err := s.find(ctx, doing, columnsKey(tenant))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	names := map[string]string{}
-	if data := getBinary(row, "data"); len(data) > 0 {
-		if err := json.Unmarshal(data, &names); err != nil {
-			return nil, fmt.Errorf("%s: %w", doing, campaign.ErrDamaged)
-		}
+	names = map[string]string{}
+	if stored = getBinary(row, "data"); len(stored) > 0 && json.Unmarshal(stored, &names) != nil {
+		return nil, nil, fmt.Errorf("%s: %w", doing, campaign.ErrDamaged)
 	}
-	return names, nil
+	return names, stored, nil
 }
 
-// SaveKnownColumns replaces the names of columns that the tenant has confirmed.
-func (s *SubmissionStore) SaveKnownColumns(ctx context.Context, tenant string, names map[string]string) error {
-	data, err := json.Marshal(names)
-	if err != nil {
-		return fmt.Errorf("encode the columns of tenant %s: %w", tenant, err)
-	}
-	return s.tryWrite(ctx, "save the columns of tenant "+tenant, s.put(with(columnsKey(tenant), Item{"data": bytesOf(data)})))
+// ChangeKnownColumns changes the names of columns that the tenant has confirmed. change returns false if there is
+// nothing to change. It is called again with the names of a faster change.
+func (s *SubmissionStore) ChangeKnownColumns(ctx context.Context, tenant string, change func(names map[string]string) bool) error {
+	doing := "save the columns of tenant " + tenant
+	return untilDecided(ctx, doing, maxEdits, func(int) error {
+		names, stored, err := s.columns(ctx, tenant)
+		if err != nil || !change(names) {
+			return err
+		}
+		data, err := json.Marshal(names)
+		if err != nil {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+		row := with(columnsKey(tenant), Item{"data": bytesOf(data)})
+		w := s.putNew(row)
+		if stored != nil {
+			w = s.putIf(row, "#data = :read", Item{":read": bytesOf(stored)})
+		}
+		return s.mustWrite(ctx, doing, w, campaign.ErrLostRace)
+	})
 }
 
 // totalsAttributes are the attributes of META that hold the totals of the campaign's file.
