@@ -32,9 +32,10 @@ type Store interface {
 	// AddMedia keeps the existing file of the same hash. The error wraps
 	// campaign.ErrLostRace while that is being deleted.
 	AddMedia(ctx context.Context, f mediafile.File) (mediafile.File, error)
-	// MarkMedia sets the mark after which no template with the file can be saved.
-	MarkMedia(ctx context.Context, tenant, hash string, deleting bool) error
-	DeleteMedia(ctx context.Context, tenant, hash string) error
+	// MarkMedia sets the mark after which no template with the file can be saved. Another upload of the same hash is
+	// another file, also for DeleteMedia.
+	MarkMedia(ctx context.Context, f mediafile.File, deleting bool) error
+	DeleteMedia(ctx context.Context, f mediafile.File) error
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 	// TemplateVersions yields all versions, newest first, and reads them as they are taken.
 	TemplateVersions(ctx context.Context, id string) iter.Seq2[campaign.Template, error]
@@ -95,7 +96,7 @@ func (l *Library) Check(ctx context.Context, tenant, name, id string) (f mediafi
 		return f, err
 	}
 	f.Tenant, f.Name, f.CreatedAt = tenant, name, l.Now()
-	f.Hash = mediafile.Hash(tenant, f.Hash)
+	f.Hash, f.Object = mediafile.Hash(tenant, f.Hash), l.uploads(tenant).Object(u)
 	return f, nil
 }
 
@@ -130,8 +131,8 @@ func digest(r io.Reader) (f mediafile.File, err error) {
 	return f, checkSize(f.Size)
 }
 
-// Publish copies a checked file to its public key and adds its row. The upload is deleted
-// last, so that a call can be repeated.
+// Publish copies a checked file to its public key and adds its row. It keeps an existing file of the same content
+// instead. The upload is deleted last, so that a call can be repeated.
 func (l *Library) Publish(ctx context.Context, id string, f mediafile.File) (mediafile.File, error) {
 	u, err := l.uploads(f.Tenant).Upload(id)
 	if err != nil {
@@ -143,14 +144,17 @@ func (l *Library) Publish(ctx context.Context, id string, f mediafile.File) (med
 	if err := l.Bucket.Publish(ctx, u.Key, f.Key(), f.Type); err != nil {
 		return f, err
 	}
-	f, err = l.Store.AddMedia(ctx, f)
+	kept, err := l.Store.AddMedia(ctx, f)
 	if errors.Is(err, campaign.ErrLostRace) {
 		err = &inputerr.Error{Code: "deleting", Detail: "the same file is being deleted: upload it again"}
 	}
-	if err != nil {
-		return f, err
+	if kept.Object != f.Object {
+		err = errors.Join(err, l.deleteObjects(ctx, f))
 	}
-	return f, l.Bucket.Delete(ctx, u.Key)
+	if err != nil {
+		return kept, err
+	}
+	return kept, l.Bucket.Delete(ctx, u.Key)
 }
 
 // addThumbnail makes the thumbnail of an image. Videos and documents have none: no Go
@@ -181,19 +185,19 @@ func (l *Library) read(ctx context.Context, key string, use func(r io.Reader) er
 // The mark comes first: a template that is saved concurrently is either found here, or
 // refused. A deletion that was interrupted can be repeated.
 func (l *Library) Delete(ctx context.Context, f mediafile.File) (template *campaign.Template, err error) {
-	if err := l.Store.MarkMedia(ctx, f.Tenant, f.Hash, true); err != nil {
+	if err := l.Store.MarkMedia(ctx, f, true); err != nil {
 		return nil, err
 	}
 	if template, err = l.ShownIn(ctx, f); err != nil {
 		return nil, err
 	}
 	if template != nil {
-		return template, l.Store.MarkMedia(ctx, f.Tenant, f.Hash, false)
+		return template, l.Store.MarkMedia(ctx, f, false)
 	}
 	if err := l.deleteObjects(ctx, f); err != nil {
 		return nil, err
 	}
-	return nil, l.Store.DeleteMedia(ctx, f.Tenant, f.Hash)
+	return nil, l.Store.DeleteMedia(ctx, f)
 }
 
 func (l *Library) deleteObjects(ctx context.Context, f mediafile.File) error {

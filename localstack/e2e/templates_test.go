@@ -138,7 +138,7 @@ func TestTemplates_UploadedFile(t *testing.T) {
 	body := fmt.Sprintf(`{"name":"Foto","card":{"title":"Foto","media":{"url":%q,"height":"short"}}}`, f.Link(c.env["MEDIA_URL"]))
 	c.saveTemplate("", body)
 
-	must(t, c.store().MarkMedia(t.Context(), tenant, f.Hash, true))
+	must(t, c.store().MarkMedia(t.Context(), f, true))
 
 	got := c.do(http.MethodPost, templatesPath, []byte(body), "Authorization", "Bearer "+c.token(), "Content-Type", "application/json")
 	if got.status != http.StatusBadRequest {

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -39,28 +40,40 @@ func (s *MediaStore) MediaFiles(ctx context.Context, tenant string) ([]mediafile
 }
 
 // MarkMedia sets or removes the mark that a file is being deleted. From then on, no template
-// that shows the file can be saved. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *MediaStore) MarkMedia(ctx context.Context, tenant, hash string, deleting bool) error {
-	w := s.update(mediaKey(tenant, hash), "REMOVE deleting", present, nil)
+// that shows the file can be saved. The error wraps campaign.ErrNotFound if it does not exist, or is another upload.
+func (s *MediaStore) MarkMedia(ctx context.Context, f mediafile.File, deleting bool) error {
+	values := Item{}
+	condition := present + " AND " + isObject(f, values)
+	w := s.update(mediaKey(f.Tenant, f.Hash), "REMOVE deleting", condition, values)
 	if deleting {
-		w = s.update(mediaKey(tenant, hash), "SET deleting = :yes", present, Item{":yes": boolean(true)})
+		w = s.update(mediaKey(f.Tenant, f.Hash), "SET deleting = :yes", condition, with(values, Item{":yes": boolean(true)}))
 	}
-	return s.mustWrite(ctx, "mark media file "+hash, w, campaign.ErrNotFound)
+	return s.mustWrite(ctx, "mark media file "+f.Hash, w, campaign.ErrNotFound)
 }
 
-// DeleteMedia deletes a file if it is marked, and otherwise does nothing.
-func (s *MediaStore) DeleteMedia(ctx context.Context, tenant, hash string) error {
-	w := s.removeIf(mediaKey(tenant, hash), "deleting = :yes", Item{":yes": boolean(true)})
-	return s.tryWrite(ctx, "delete media file "+hash, w)
+// DeleteMedia deletes a file if it is marked and no other upload, and otherwise does nothing.
+func (s *MediaStore) DeleteMedia(ctx context.Context, f mediafile.File) error {
+	values := Item{":yes": boolean(true)}
+	w := s.removeIf(mediaKey(f.Tenant, f.Hash), "deleting = :yes AND "+isObject(f, values), values)
+	return s.tryWrite(ctx, "delete media file "+f.Hash, w)
 }
 
-// shownMedia returns the keys of the uploaded files that a template shows. The error wraps
+// isObject returns the condition that a row is that of the upload, and adds its values.
+func isObject(f mediafile.File, values Item) string {
+	if f.Object == "" {
+		return "attribute_not_exists(#object)"
+	}
+	values[":object"] = text(f.Object)
+	return "#object = :object"
+}
+
+// shownMedia returns the uploaded files that a template shows. The error wraps
 // campaign.ErrNoMedia if its tenant does not have one of them.
-func (s *TemplateStore) shownMedia(ctx context.Context, t campaign.Template) (map[string]Item, error) {
-	keys := map[string]Item{}
+func (s *TemplateStore) shownMedia(ctx context.Context, t campaign.Template) ([]mediafile.File, error) {
+	keys, links := map[string]Item{}, map[string][]string{}
 	for m := range t.MediaURLs() {
 		if hash, uploaded := mediafile.Uploaded(s.MediaURL, m.URL); uploaded {
-			keys[hash] = mediaKey(t.Tenant, hash)
+			keys[hash], links[hash] = mediaKey(t.Tenant, hash), append(links[hash], m.URL)
 		}
 	}
 	if len(keys) == 0 {
@@ -70,17 +83,21 @@ func (s *TemplateStore) shownMedia(ctx context.Context, t campaign.Template) (ma
 	if err != nil {
 		return nil, err
 	}
+	var files []mediafile.File
 	for hash := range keys {
-		if rows[hash] == nil || getBool(rows[hash], "deleting") {
+		f := readMedia(t.Tenant, hash, rows[hash])
+		if rows[hash] == nil || f.Deleting || slices.ContainsFunc(links[hash], func(link string) bool { return !f.At(link) }) {
 			return nil, fmt.Errorf("put template %s: %w", t.ID, campaign.ErrNoMedia)
 		}
+		files = append(files, f)
 	}
-	return keys, nil
+	return files, nil
 }
 
 // requireMedia makes a transaction fail if the file does not exist or is being deleted.
-func (s *TemplateStore) requireMedia(key Item) types.TransactWriteItem {
-	return s.check(key, present+" AND attribute_not_exists(deleting)", nil)
+func (s *TemplateStore) requireMedia(f mediafile.File) types.TransactWriteItem {
+	values := Item{}
+	return s.check(mediaKey(f.Tenant, f.Hash), present+" AND attribute_not_exists(deleting) AND "+isObject(f, values), values)
 }
 
 func mediaRow(f mediafile.File) Item {
@@ -89,12 +106,13 @@ func mediaRow(f mediafile.File) Item {
 	})
 	return with(row, some(Item{
 		"width": number(f.Width), "height": number(f.Height), "thumbnail": boolean(f.Thumbnail), "url": text(f.URL),
+		"object": text(f.Object),
 	}))
 }
 
 func readMedia(tenant, hash string, row Item) mediafile.File {
 	return mediafile.File{
-		Tenant: tenant, Hash: hash, Name: getText(row, "name"), Type: getText(row, "type"), Size: getNumber(row, "size"),
+		Tenant: tenant, Hash: hash, Object: getText(row, "object"), Name: getText(row, "name"), Type: getText(row, "type"), Size: getNumber(row, "size"),
 		Width: getInt(row, "width"), Height: getInt(row, "height"), Thumbnail: getBool(row, "thumbnail"),
 		URL: getText(row, "url"), CreatedAt: getMillis(row, "createdAt"), Deleting: getBool(row, "deleting"),
 	}

@@ -83,8 +83,8 @@ func (s *TemplateStore) versionItems(ctx context.Context, t campaign.Template) (
 	with(entry, some(Item{"picture": text(thumbnail.URL), "words": text(thumbnail.Words)}))
 	with(entry, some(Item{"card": boolean(t.Card != nil), "carousel": boolean(t.Carousel != nil), "file": boolean(t.File != nil)}))
 	items := []types.TransactWriteItem{s.putNew(version), s.putSuccessor(current, t), s.put(entry)}
-	for _, key := range media {
-		items = append(items, s.requireMedia(key))
+	for _, f := range media {
+		items = append(items, s.requireMedia(f))
 	}
 	return items, nil
 }

@@ -47,6 +47,7 @@ type office struct {
 	*webtest.Dashboard
 	tb            testing.TB
 	store         *dynamotest.Store
+	library       *media.Library
 	tenant        string
 	admin, viewer webtest.Person
 }
@@ -63,7 +64,7 @@ func newOffice(tb testing.TB) office {
 	}
 	ui := webtest.UI(tb, clock)
 	ui.MediaURL = env["MEDIA_URL"]
-	o := office{tb: tb, store: store, tenant: strings.ToLower(rand.Text())}
+	o := office{tb: tb, store: store, library: library, tenant: strings.ToLower(rand.Text())}
 	o.Dashboard = webtest.Serve(tb, ui, pages.Area(), &pages.Pages{
 		Store: store, Library: library, Origin: bucket.Origin, URL: env["MEDIA_URL"],
 	})
@@ -468,8 +469,92 @@ func TestDelete(t *testing.T) {
 	if _, err := o.show(got.Link); !errors.Is(err, campaign.ErrNoMedia) {
 		t.Errorf("a template with the deleted file: %v", err)
 	}
-	if again := o.upload(o.admin, "a.png", body); again.Link != got.Link {
-		t.Errorf("the same file again: %+v", again)
+	again := o.upload(o.admin, "a.png", body)
+	if status, _, _ := o.get(again.Link); status != http.StatusOK || again.Link == got.Link || o.hash(again.Link) != o.hash(got.Link) {
+		t.Errorf("the same file again answers %d: %+v", status, again)
+	}
+	if _, err := o.show(got.Link); !errors.Is(err, campaign.ErrNoMedia) {
+		t.Errorf("a template with the deleted link: %v", err)
+	}
+	if same := o.upload(o.admin, "b.png", body); same.Link != again.Link {
+		t.Errorf("the same file twice: %+v", same)
+	}
+}
+
+// slow is a bucket in which something happens after a file is published, or before the first object is deleted.
+type slow struct {
+	media.Bucket
+	published, deleting func()
+}
+
+func (s *slow) Publish(ctx context.Context, from, to, contentType string) error {
+	err := s.Bucket.Publish(ctx, from, to, contentType)
+	if s.published != nil {
+		s.published()
+	}
+	return err
+}
+
+func (s *slow) Delete(ctx context.Context, key string) error {
+	if deleting := s.deleting; deleting != nil {
+		s.deleting = nil
+		deleting()
+	}
+	return s.Bucket.Delete(ctx, key)
+}
+
+// A file that is uploaded during the deletion of the same content has its row and its objects.
+func TestDelete_DuringUpload(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	body := picture(t, 40, 20)
+	first := o.upload(o.admin, "a.png", body)
+	library := *o.library
+	library.Bucket = &slow{Bucket: o.library.Bucket, published: func() { o.admin.Post(pages.Path+"/"+o.hash(first.Link)+"/delete", nil) }}
+	started := o.start(o.admin, "b.png", len(body))
+	o.put(o.admin, started.ID, 1, body)
+	f, err := library.Check(t.Context(), o.tenant, "b.png", started.ID)
+	if err == nil {
+		f, err = library.Publish(t.Context(), started.ID, f)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.served(f.Link(o.UI.MediaURL))
+}
+
+// A slow deletion leaves what was uploaded after another deletion of the same content.
+func TestDelete_Twice(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	body := picture(t, 40, 20)
+	first := o.upload(o.admin, "a.png", body)
+	f, err := o.store.Media(t.Context(), o.tenant, o.hash(first.Link))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again answer
+	library := *o.library
+	library.Bucket = &slow{Bucket: o.library.Bucket, deleting: func() {
+		o.admin.Post(pages.Path+"/"+f.Hash+"/delete", nil)
+		again = o.upload(o.admin, "b.png", body)
+	}}
+	if _, err := library.Delete(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	o.served(again.Link)
+}
+
+// served checks that a link and that of its thumbnail answer, and that a template can show it.
+func (o office) served(link string) {
+	o.tb.Helper()
+	for _, each := range []string{link, o.thumbnail(link)} {
+		if status, _, _ := o.get(each); status != http.StatusOK {
+			o.tb.Errorf("%s answers %d", each, status)
+		}
+	}
+	if _, err := o.show(link); err != nil {
+		o.tb.Errorf("a template with the file: %v", err)
 	}
 }
 
@@ -515,7 +600,11 @@ func TestDelete_SavedAfterTheMark(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	got := o.upload(o.admin, "a.png", picture(t, 8, 8))
-	if err := o.store.MarkMedia(t.Context(), o.tenant, o.hash(got.Link), true); err != nil {
+	f, err := o.store.Media(t.Context(), o.tenant, o.hash(got.Link))
+	if err == nil {
+		err = o.store.MarkMedia(t.Context(), f, true)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := o.show(got.Link); !errors.Is(err, campaign.ErrNoMedia) {

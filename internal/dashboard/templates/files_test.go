@@ -24,7 +24,7 @@ func TestEditor_Files(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.store.MarkMedia(t.Context(), b.tenant, "bb", true); err != nil {
+	if err := b.store.MarkMedia(t.Context(), mediafile.File{Tenant: b.tenant, Hash: "bb"}, true); err != nil {
 		t.Fatal(err)
 	}
 	const want = `<datalist id="files"><option value="https://media.example/media/aa.png">tênis.png</option></datalist>`

@@ -31,7 +31,10 @@ type File struct {
 	// Hash identifies the file. It is a hash of the tenant and the content, so that nobody
 	// can find out whether another tenant has a file. For a file of another host, it is a
 	// hash of the tenant and the URL.
-	Hash   string
+	Hash string
+	// Object distinguishes the uploads of the same content, so that the deletion of one leaves the objects of the
+	// others. It is "" for files of other hosts.
+	Object string
 	Name   string
 	Type   string // content type
 	Size   int64
@@ -66,11 +69,19 @@ func Hash(tenant, content string) string {
 }
 
 // Key returns the key of an uploaded file's object.
-func (f File) Key() string { return Prefix + f.Hash + mediaExtensions[f.Type] }
+func (f File) Key() string { return f.name() + mediaExtensions[f.Type] }
+
+// name is what the keys of the file's objects begin with.
+func (f File) name() string {
+	if f.Object == "" {
+		return Prefix + f.Hash
+	}
+	return Prefix + f.Hash + "-" + f.Object
+}
 
 // ThumbnailKey returns the key of the thumbnail's object. The number is the version of the
 // code that makes thumbnails: objects never change.
-func (f File) ThumbnailKey() string { return Prefix + f.Hash + "-t1.jpg" }
+func (f File) ThumbnailKey() string { return f.name() + "-t1.jpg" }
 
 // Link returns the URL of the file for messages. base is the address of uploaded files.
 func (f File) Link(base string) string {
@@ -99,6 +110,10 @@ func (f File) ShownBy(t campaign.Template) bool {
 	}
 	return false
 }
+
+// At reports whether a link is that of this upload or its thumbnail. The link of a deleted upload of the same content is
+// not.
+func (f File) At(link string) bool { return strings.Contains(canonicalURL(link), "/"+f.name()) }
 
 var mediaHash = pattern.AtFirstUse(`^[0-9a-f]{64}`)
 

@@ -48,6 +48,22 @@ func TestUploadedMedia(t *testing.T) {
 	}
 }
 
+// The uploads of one content have links of their own.
+func TestMediaFile_At(t *testing.T) {
+	t.Parallel()
+	const base = "https://files.example"
+	hash := strings.Repeat("0a", 32)
+	first := mediafile.File{Hash: hash, Object: "first", Type: "image/png", Thumbnail: true}
+	second := first
+	second.Object = "second"
+	for _, link := range []string{first.Link(base), first.ThumbnailLink(base), base + "/%6dedia/" + hash + "-first.png"} {
+		found, own := mediafile.Uploaded(base, link)
+		if found != hash || !own || !first.At(link) || second.At(link) {
+			t.Errorf("%s: the hash %q, at the first %t, at the second %t", link, found, first.At(link), second.At(link))
+		}
+	}
+}
+
 // Neither its spelling nor a former domain hides that a template shows a file.
 func TestMediaFile_ShownBy(t *testing.T) {
 	t.Parallel()
