@@ -26,6 +26,7 @@ type due struct {
 	*dynamo.LedgerStore
 	*dynamo.SubmissionStore
 	*dynamo.TemplateStore
+	*dynamo.TenantStore
 }
 
 type history struct {
@@ -47,7 +48,7 @@ func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	frames := sqs.New(c.AWS, c.SendQueueURL, time.Now)
 	sweeper := &sweep.Sweeper{
-		Store:    due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers, stores.Submissions, stores.Templates},
+		Store:    due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers, stores.Submissions, stores.Templates, stores.Tenants},
 		Recorder: recorder.New(c, stores),
 		Expire:   (&expiry.Expirer{Store: stores.Erasure, Now: time.Now}).ExpireIfDue,
 		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Days, stores.Tenants}, Now: time.Now}).Recount,

@@ -3,6 +3,7 @@ package campaign
 import (
 	"errors"
 	"slices"
+	"strings"
 )
 
 // StatusPaused is the status of a paused campaign in the dashboard. In the API, it is still scheduled or sending.
@@ -16,6 +17,16 @@ var ErrTooManyPaused = errors.New("too many paused campaigns")
 
 // PauseSubject is the subject of a campaign's pause.
 func PauseSubject(id ID) string { return "campaign#" + id.Tenant + "#" + id.CampaignID }
+
+// PausedTenant returns the tenant of a PauseSubject. ok is false for other subjects.
+func PausedTenant(subject string) (tenant string, ok bool) {
+	rest, ok := strings.CutPrefix(subject, "campaign#")
+	at := strings.LastIndexByte(rest, '#') // campaign IDs contain no #
+	if !ok || at < 0 {
+		return "", false
+	}
+	return rest[:at], true
+}
 
 // Paused reports whether a pause keeps messages of the campaign from being sent.
 func (c Campaign) Paused() bool {

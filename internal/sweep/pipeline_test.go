@@ -638,6 +638,18 @@ func (m mortal) Resumed(ctx context.Context) ([]string, error) {
 	return call(m, "Resumed", func() ([]string, error) { return m.w.store.Resumed(ctx) })
 }
 
+func (m mortal) Waits(ctx context.Context, tenant string) iter.Seq2[campaign.BatchRef, error] {
+	return func(yield func(campaign.BatchRef, error) bool) {
+		if err := m.w.death.call("Waits", func() error { return nil }); err != nil {
+			yield(campaign.BatchRef{}, err)
+			return
+		}
+		m.w.store.Waits(ctx, tenant)(yield)
+	}
+}
+
+func (m mortal) DueShard(ref campaign.BatchRef) int { return m.w.store.DueShard(ref) }
+
 func (m mortal) SetFailingTime(ctx context.Context, b campaign.Batch, failing campaign.FailingTime) (bool, error) {
 	return call(m, "SetFailingTime", func() (bool, error) { return m.w.store.SetFailingTime(ctx, b, failing) })
 }

@@ -36,6 +36,12 @@ type Store interface {
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// Resumed returns the subjects of the pauses that ended lately, and of the send policies that changed.
 	Resumed(ctx context.Context) ([]string, error)
+	// Waits yields the batches of a tenant that wait for the end of a pause or the opening of a send window.
+	Waits(ctx context.Context, tenant string) iter.Seq2[campaign.BatchRef, error]
+	// DueShard returns the shard of the index of due items that has a batch. All of a tenant's are in one part.
+	DueShard(ref campaign.BatchRef) int
+	// TenantOf returns the tenant that uses or has used an agent, "" for none.
+	TenantOf(ctx context.Context, agentID string) (string, error)
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	// The following change a row if it is unchanged since it was read. PostponeCheck also sets whether
 	// the batch waits.
@@ -133,6 +139,7 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 	began := s.Now()
 	deliveries := s.sweepDeliveries(ctx, part)
 	resumed := s.resumed(ctx)
+	wakes := s.wakes(ctx, part, resumed)
 	var sweeps []*shardSweep
 	var holding atomic.Bool
 	slots := make(semaphore, atOnce)
@@ -140,7 +147,7 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 		if part.has(shard) {
 			sweeps = append(sweeps, &shardSweep{
 				sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]outgoing.Route{},
-				templates: policy.Remember(s.Store), resumed: resumed,
+				templates: policy.Remember(s.Store), resumed: resumed, wakes: wakes[shard],
 			})
 		}
 	}
@@ -179,6 +186,7 @@ type shardSweep struct {
 	holding   *atomic.Bool  // set if any sweep holds a batch; all sweeps then stop early
 	campaigns []campaign.ID // that may have expired
 	resumed   subjects
+	wakes     []campaign.BatchRef // that may have waited for one of resumed
 	err       error
 }
 

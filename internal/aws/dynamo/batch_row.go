@@ -129,12 +129,21 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 }
 
 func (t *table) dueShard(ref campaign.BatchRef) string {
-	return t.dueKey(ref.Tenant, ref.Tenant+ref.CampaignID+ref.BatchID)
+	return t.dueKey(ref.Tenant, rowOfBatch(ref))
 }
 
+// DueShard returns the shard of DueIndex that has a batch. All of a tenant's are in one part.
+func (*BatchStore) DueShard(ref campaign.BatchRef) int {
+	return dueNumber(ref.Tenant, rowOfBatch(ref))
+}
+
+func rowOfBatch(ref campaign.BatchRef) string { return ref.Tenant + ref.CampaignID + ref.BatchID }
+
 // dueKey returns the DueIndex partition key of a tenant's row.
-func (t *table) dueKey(tenant, row string) string {
-	return strconv.FormatUint(hashOf(row)%(DueShards/DueParts)*DueParts+hashOf(tenant)%DueParts, 10)
+func (t *table) dueKey(tenant, row string) string { return strconv.Itoa(dueNumber(tenant, row)) }
+
+func dueNumber(tenant, row string) int {
+	return int(hashOf(row)%(DueShards/DueParts)*DueParts + hashOf(tenant)%DueParts) //nolint:gosec // below DueShards
 }
 
 func hashOf(name string) uint64 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,19 @@ func (s *BatchStore) Due(ctx context.Context, shard int, now time.Time) iter.Seq
 	in := queryOf(s.Campaigns, "#due = :shard AND nextCheck <= :now", Item{":shard": text(strconv.Itoa(shard)), ":now": millis(now)})
 	in.IndexName, in.Limit = aws.String(DueIndex), aws.Int32(duePage)
 	return decoded(s.each(ctx, fmt.Sprintf("read due items of shard %d", shard), in), readDue)
+}
+
+// Waits yields the batches of a tenant that wait, see campaign.Batch.Waits. The index is eventually consistent, so they
+// may have changed. The sequence ends at the first error.
+func (s *BatchStore) Waits(ctx context.Context, tenant string) iter.Seq2[campaign.BatchRef, error] {
+	in := queryOf(s.Campaigns, "listOf = :of", Item{":of": text(waitsPrefix + tenant)})
+	in.IndexName = aws.String(CampaignsIndex)
+	return decoded(s.each(ctx, "read the waiting batches of tenant "+tenant, in), batchRef)
+}
+
+// waitsItem returns the attributes that list a batch in CampaignsIndex while it waits.
+func waitsItem(ref campaign.BatchRef) Item {
+	return Item{"listOf": text(waitsPrefix + ref.Tenant), "listAs": text(ref.CampaignID + "#" + ref.BatchID)}
 }
 
 func readDue(row Item) (overdue.Item, error) {
@@ -88,7 +102,7 @@ func (s *BatchStore) EndRelease(ctx context.Context, b campaign.Batch, nextCheck
 		update = "SET #state = :to, #due = :shard, nextCheck = if_not_exists(nextCheck, :next)"
 	}
 	if b.WaitingZones != 0 {
-		update, values[":zones"] = update+", waitingZones = :zones", number(int64(b.WaitingZones))
+		update += ", " + assign(with(waitsItem(b.BatchRef), Item{"waitingZones": number(int64(b.WaitingZones))}), values)
 	}
 	return s.updateBatch(ctx, b.BatchRef, update, "#state = :from", values)
 }
@@ -153,17 +167,18 @@ func (s *BatchStore) PostponeCheck(ctx context.Context, b campaign.Batch, next t
 	if b.Waits() && !b.Cancelled() {
 		condition += " AND attribute_not_exists(cancelledAt)"
 	}
+	waits := Item{"waiting": boolean(b.Waiting), "waitingZones": number(int64(b.WaitingZones)), "listOf": text(""), "listAs": text("")}
+	if b.Waits() {
+		with(waits, waitsItem(b.BatchRef))
+	}
 	set := "SET nextCheck = :next"
 	var remove []string
-	for _, waits := range []struct {
-		attribute string
-		value     attribute
-	}{{"waiting", boolean(b.Waiting)}, {"waitingZones", number(int64(b.WaitingZones))}} {
-		if isZero(waits.value) {
-			remove = append(remove, waits.attribute)
+	for _, name := range slices.Sorted(maps.Keys(waits)) {
+		if isZero(waits[name]) {
+			remove = append(remove, name)
 			continue
 		}
-		set, values[":"+waits.attribute] = set+", "+waits.attribute+" = :"+waits.attribute, waits.value
+		set, values[":"+name] = set+", "+name+" = :"+name, waits[name]
 	}
 	if len(remove) > 0 {
 		set += " REMOVE " + strings.Join(remove, ", ")
@@ -186,11 +201,11 @@ func (s *BatchStore) SetFailingTime(ctx context.Context, b campaign.Batch, faili
 	return s.updateBatch(ctx, b.BatchRef, "SET failingMillis = :for, failedAt = :at", condition, values)
 }
 
-// CloseBatch removes a completed or cancelled batch from DueIndex. It also removes the
+// CloseBatch removes a completed or cancelled batch from DueIndex and from the batches that wait. It also removes the
 // batch's reservation and releases the unused part of it. The error wraps
 // campaign.ErrLostRace if the reservation has changed since the batch was read.
 func (s *BatchStore) CloseBatch(ctx context.Context, b campaign.Batch, unused campaign.Money) error {
-	const update = "REMOVE #due, nextCheck"
+	const update = "REMOVE #due, nextCheck, listOf, listAs"
 	values := Item{}
 	condition := stateIn(values, campaign.BatchCompleted, campaign.BatchCancelled)
 	return untilDecided(ctx, "close batch "+b.BatchID, maxEdits, func(int) error {

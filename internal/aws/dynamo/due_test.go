@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -277,4 +278,47 @@ func TestStartRelease_RecordsTheAgent(t *testing.T) {
 			t.Errorf("release %d: agent %q, %v", i, got.AgentID, err)
 		}
 	}
+}
+
+// A tenant's batches are listed while they wait.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	s, tenant := newStore(t), "tenant#"+rand.Text()
+	waiting := func(want ...campaign.BatchRef) {
+		t.Helper()
+		var got []campaign.BatchRef
+		for ref, err := range s.Waits(t.Context(), tenant) {
+			must(t, err)
+			got = append(got, ref)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the batches that wait (-want +got):\n%s", diff)
+		}
+	}
+	postpone := func(b campaign.Batch) {
+		t.Helper()
+		if changed, err := s.PostponeCheck(t.Context(), b, later); !changed || err != nil {
+			t.Fatalf("postponed %t, %v", changed, err)
+		}
+	}
+	paused, closed, foreign := newBatch(tenant, campaign.BatchSending, later, later), newBatch(tenant, campaign.BatchReleasing, later, later), newBatch(rand.Text(), campaign.BatchSending, later, later)
+	for _, b := range []campaign.Batch{paused, closed, foreign} {
+		accept(t, s, b)
+	}
+	waiting()
+	paused.Waiting, foreign.Waiting, closed.WaitingZones = true, true, window.Set(0).With(window.Manaus)
+	postpone(paused)
+	postpone(foreign)
+	waiting(paused.BatchRef)
+	if ended, err := s.EndRelease(t.Context(), closed, later, false); !ended || err != nil {
+		t.Fatalf("released %t, %v", ended, err)
+	}
+	paused.Waiting = false
+	postpone(paused)
+	waiting(closed.BatchRef)
+	if completed, err := s.CompleteBatch(t.Context(), closed.BatchRef, later); !completed || err != nil {
+		t.Fatalf("completed %t, %v", completed, err)
+	}
+	must(t, s.CloseBatch(t.Context(), closed, 0))
+	waiting()
 }

@@ -26,7 +26,8 @@ const (
 // CampaignsIndex is a sparse index of META rows that lists the campaigns of a tenant:
 // partition key "listOf" (tenant), sort key "listAs" (the time for which the campaign was first
 // scheduled or else its creation time, and its ID), the name, the creation time, and "test" of a
-// test message. Its attributes are immutable, so further batches cause no index writes.
+// test message. Its attributes are immutable, so further batches cause no index writes. It also lists the BATCH rows that
+// wait: "listOf" has waitsPrefix then.
 const CampaignsIndex = "campaigns"
 
 // Sort keys, and prefixes of keys that are also read back.
@@ -52,6 +53,7 @@ const (
 	submissionPrefix  = "SUBMISSION#"
 	deliveryIDPrefix  = "W#"
 	deliveryPrefix    = "DELIVERY#"
+	waitsPrefix       = "WAITS#"
 )
 
 // listPK is the partition key of the rows that list tenants, agents and pauses. Without

@@ -34,8 +34,10 @@ type Rule struct {
 // Changed returns the subject under which a change of a tenant's policy is recorded for the batches that wait.
 func Changed(tenant string) string { return changed + tenant }
 
-// IsChange reports whether a subject is one of Changed.
-func IsChange(subject string) bool { return strings.HasPrefix(subject, changed) }
+// ChangedTenant returns the tenant of a subject of Changed. ok is false for other subjects.
+func ChangedTenant(subject string) (tenant string, ok bool) {
+	return strings.CutPrefix(subject, changed)
+}
 
 const changed = "policy#"
 

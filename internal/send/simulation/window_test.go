@@ -145,6 +145,15 @@ func (o *windowSimulation) Due(_ context.Context, _ int, now time.Time) iter.Seq
 	}
 }
 
+// Waits, DueShard and TenantOf serve pauses that have ended, of which the simulation has none.
+func (*windowSimulation) Waits(context.Context, string) iter.Seq2[campaign.BatchRef, error] {
+	return func(func(campaign.BatchRef, error) bool) {}
+}
+
+func (*windowSimulation) DueShard(campaign.BatchRef) int { return 0 }
+
+func (*windowSimulation) TenantOf(context.Context, string) (string, error) { return "", nil }
+
 func (*windowSimulation) DueDeliveries(context.Context, int, time.Time) iter.Seq2[overdue.Item, error] {
 	return func(func(overdue.Item, error) bool) {}
 }
