@@ -218,6 +218,14 @@ func (b Batch) FrameLen(frame int) int {
 	return min(FrameSize, b.Accepted-frame*FrameSize)
 }
 
+// ZoneSet returns the zones of the messages, none if the batch has no Zones.
+func (b Batch) ZoneSet() (zones window.Set) {
+	for _, c := range b.Zones {
+		zones = zones.With(c.Zone)
+	}
+	return zones
+}
+
 // ZoneOf returns the zone of the message at index, and false if the batch has no Zones.
 func (b Batch) ZoneOf(index int) (window.Zone, bool) {
 	for _, c := range b.Zones {

@@ -113,7 +113,7 @@ func (s *Sender) claim(ctx context.Context, r *run, frames []*frameRun) error {
 	}
 	slices.SortStableFunc(frames, byTicket)
 	agent := r.route.Agent
-	r.closes = r.rules.Hours.NextClosing(s.Now())
+	r.closes = r.rules.Hours.NextClosing(r.batch, s.Now())
 	grants := make([]outgoing.Grant, len(frames))
 	rateLimit, err := s.changeRateLimit(ctx, agent.ID, func(rateLimit outgoing.RateLimit) outgoing.RateLimit {
 		for i, f := range frames {

@@ -12,7 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/send/outgoing"
+	"campaign-dispatch/internal/send/policy"
 )
 
 func TestHandle_Frame(t *testing.T) {
@@ -151,16 +155,44 @@ func TestHandle_RequeueFails(t *testing.T) {
 	})
 }
 
+// A batch for Manaus keeps its tickets when the window of São Paulo closes.
+func TestHandle_ClosingOfAnotherZone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2000, 3, 13, 20, 50, 0, 0, localtime.SaoPaulo()))) // Monday, 19:50 in Manaus
+		g := newSenderFixture(100)
+		var w payload.Writer
+		for i := range 100 {
+			w.Add(numberIn(window.Manaus, i), nil, [][]byte{nil})
+		}
+		g.payload, g.batch.Offsets = w.Finish()
+		g.batch.Zones = []window.Count{{Zone: window.Manaus, Messages: 100}}
+		g.route.Policy = policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}}
+		g.waitBehindOther(time.Hour)
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if len(g.queued) != 1 || g.queued[0].delay != 15*time.Minute {
+			t.Errorf("queued %+v, want the frame in 15 minutes", g.queued)
+		}
+	})
+}
+
+// waitBehindOther makes the frames wait for their agent, which sends one message a second.
+func (g *senderFixture) waitBehindOther(wait time.Duration) {
+	g.route.Agent.Rate = 1
+	other := outgoing.Claim{ID: campaign.ID{Tenant: "t", CampaignID: "other"}, Messages: 1}
+	_, g.rateLimit = outgoing.RateLimit{Every: time.Second}.Claim(time.Now(), other, 1)
+	g.rateLimit.Next = time.Now().Add(wait)
+}
+
 // Frames behind the agent's backlog get tickets and are requeued with them. Sweep does
 // not check their batch until then.
 func TestHandle_LongWaitPostponesCheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newSenderFixture(300)
-		g.route.Agent.Rate = 1
-		other := outgoing.Claim{ID: campaign.ID{Tenant: "t", CampaignID: "other"}, Messages: 1}
-		_, g.rateLimit = outgoing.RateLimit{Every: time.Second}.Claim(time.Now(), other, 1)
-		g.rateLimit.Next = time.Now().Add(time.Hour)
+		g.waitBehindOther(time.Hour)
 		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0), g.frame(1)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)
 		}

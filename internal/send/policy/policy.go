@@ -223,12 +223,17 @@ func (h Hours) Closed(of window.Set, at time.Time) (closed window.Set) {
 	return closed
 }
 
-// NextClosing returns when the window of a zone closes next, and the zero time if none closes within a day.
-func (h Hours) NextClosing(now time.Time) (next time.Time) {
+// NextClosing returns when the window of a zone of the batch closes next, and the zero time if none closes within a day.
+// A batch without Zones can have any.
+func (h Hours) NextClosing(b campaign.Batch, now time.Time) (next time.Time) {
 	if h.window == nil {
 		return next
 	}
-	for _, z := range window.All() {
+	zones := b.ZoneSet().Zones()
+	if len(zones) == 0 {
+		zones = window.All()
+	}
+	for _, z := range zones {
 		closes := h.window.Closes(z, now)
 		if closes.After(now) && closes.Before(now.Add(24*time.Hour)) && (next.IsZero() || closes.Before(next)) {
 			next = closes

@@ -150,6 +150,34 @@ func TestPlan_CannotGo(t *testing.T) {
 	}
 }
 
+// Only the zones of a batch close for it.
+func TestNextClosing(t *testing.T) {
+	t.Parallel()
+	hours := usual().Of(campaign.Promotion, nil)
+	in := func(zones ...window.Zone) (b campaign.Batch) {
+		for _, z := range zones {
+			b.Zones = append(b.Zones, window.Count{Zone: z, Messages: 1})
+		}
+		return b
+	}
+	evening := noon.Add(8*time.Hour + 30*time.Minute) // 20:30 in São Paulo
+	for name, test := range map[string]struct {
+		batch campaign.Batch
+		now   time.Time
+		want  time.Duration // until the closing
+	}{
+		"São Paulo":                      {in(window.SaoPaulo), evening, 30 * time.Minute},
+		"Manaus":                         {in(window.Manaus), evening, 90 * time.Minute},
+		"both":                           {in(window.SaoPaulo, window.Manaus), evening, 30 * time.Minute},
+		"both, when the first is closed": {in(window.SaoPaulo, window.Manaus), evening.Add(time.Hour), 30 * time.Minute},
+		"unknown zones":                  {in(), evening, 30 * time.Minute},
+	} {
+		if got := hours.NextClosing(test.batch, test.now); !got.Equal(test.now.Add(test.want)) {
+			t.Errorf("%s: closes at %v, want in %v", name, got, test.want)
+		}
+	}
+}
+
 // What waits is checked as soon as it is too late to send it.
 func TestNextCheck_TooLate(t *testing.T) {
 	t.Parallel()
