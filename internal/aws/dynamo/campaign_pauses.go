@@ -62,22 +62,30 @@ func (t *table) resumed(subject string) types.TransactWriteItem {
 
 // PausedCampaigns returns the paused campaigns of the tenants with the start of each pause.
 func (s *TenantStore) PausedCampaigns(ctx context.Context, tenants []campaign.Tenant) (map[campaign.ID]time.Time, error) {
-	pauses := map[campaign.ID]time.Time{}
+	const doing = "read the paused campaigns"
+	keys := map[string]Item{}
 	for _, tenant := range tenants {
-		row, err := s.find(ctx, "read the paused campaigns of tenant "+tenant.ID, pausedCampaignsKey(tenant.ID))
-		if err != nil {
-			return nil, err
-		}
+		keys[tenant.ID] = pausedCampaignsKey(tenant.ID)
+	}
+	paused, err := s.rows(ctx, doing, keys)
+	if err != nil {
+		return nil, err
+	}
+	campaigns, metas := map[string]campaign.ID{}, map[string]Item{}
+	for tenant, row := range paused {
 		for _, campaignID := range getTexts(row, "campaigns") {
-			id := campaign.ID{Tenant: tenant.ID, CampaignID: campaignID}
-			meta, err := s.find(ctx, "read campaign "+campaignID, metaKey(id))
-			if err != nil {
-				return nil, err
-			}
-			if meta != nil {
-				pauses[id] = getMillis(meta, "pausedAt")
-			}
+			id := campaign.ID{Tenant: tenant, CampaignID: campaignID}
+			name := campaign.PauseSubject(id)
+			campaigns[name], metas[name] = id, metaKey(id)
 		}
+	}
+	rows, err := s.rowsFrom(ctx, doing, s.Campaigns, metas, "pausedAt")
+	if err != nil {
+		return nil, err
+	}
+	pauses := map[campaign.ID]time.Time{}
+	for name, meta := range rows {
+		pauses[campaigns[name]] = getMillis(meta, "pausedAt")
 	}
 	return pauses, nil
 }

@@ -96,3 +96,19 @@ func TestPauseCampaign_TooMany(t *testing.T) {
 		t.Errorf("paused at %v, %v", c.PausedAt, err)
 	}
 }
+
+// The campaigns of all tenants are read with few calls, whatever their number.
+func TestPausedCampaigns_Calls(t *testing.T) {
+	t.Parallel()
+	s, tenant := newStore(t), "t-"+rand.Text()
+	const paused = 5
+	for range paused {
+		b := newBatch(tenant, campaign.BatchSending, later, later)
+		accept(t, s, b)
+		must(t, s.PauseCampaign(t.Context(), b.ID, later))
+	}
+	var used rowsRead
+	if pauses := pausedCampaigns(t, with(t, s, used.attach), tenant); len(pauses) != paused || used.calls != 2 {
+		t.Errorf("%d paused campaigns were read with %d calls, want %d with 2", len(pauses), used.calls, paused)
+	}
+}

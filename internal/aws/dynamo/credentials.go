@@ -14,8 +14,6 @@ import (
 	"campaign-dispatch/internal/settings/account"
 )
 
-const perBatchGet = 100
-
 // CreateCredential writes a new credential and its list entry. The error wraps
 // campaign.ErrLostRace if the client ID exists.
 func (s *AuthStore) CreateCredential(ctx context.Context, c account.Credential) error {

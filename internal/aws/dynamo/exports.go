@@ -76,17 +76,18 @@ func (s *ExportStore) Exports(ctx context.Context, id campaign.ID) ([]export.Exp
 	if err != nil {
 		return nil, err
 	}
-	var all []export.Export
+	keys := map[string]Item{}
 	for _, entry := range entries {
 		_, exportID, _ := strings.Cut(getText(entry, "sk"), "#")
-		e, err := s.Export(ctx, exportID)
-		if errors.Is(err, campaign.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, e)
+		keys[exportID] = exportKey(exportID)
+	}
+	rows, err := s.rows(ctx, "read the exports of campaign "+id.CampaignID, keys)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]export.Export, 0, len(rows))
+	for _, row := range rows {
+		all = append(all, readExport(row))
 	}
 	return all, nil
 }

@@ -98,9 +98,27 @@ func (s *TenantStore) release(ctx context.Context, t campaign.Tenant) (types.Tra
 // Owner reads the owner of an agent consistently.
 func (s *TenantStore) Owner(ctx context.Context, agentID string) (account.Owner, error) {
 	row, err := s.find(ctx, "read the owner of agent "+agentID, ownerKey(agentID))
+	return readOwner(agentID, row), err
+}
+
+func readOwner(agentID string, row Item) account.Owner {
 	return account.Owner{
 		AgentID: agentID, Tenant: getText(row, "tenant"), Since: getMillis(row, "since"), ReleasedAt: getMillis(row, "releasedAt"),
-	}, err
+	}
+}
+
+// Owners reads the owners of agents consistently, by the ID of the agent.
+func (s *TenantStore) Owners(ctx context.Context, agents []campaign.Agent) (map[string]account.Owner, error) {
+	keys := map[string]Item{}
+	for _, a := range agents {
+		keys[a.ID] = ownerKey(a.ID)
+	}
+	rows, err := s.rows(ctx, "read the owners of agents", keys)
+	owners := map[string]account.Owner{}
+	for _, a := range agents {
+		owners[a.ID] = readOwner(a.ID, rows[a.ID])
+	}
+	return owners, err
 }
 
 // TenantOf returns the tenant that receives the replies to an agent: its owner, also after it
@@ -116,13 +134,13 @@ func (s *TenantStore) AgentsOf(ctx context.Context, tenant string) ([]string, er
 	if err != nil {
 		return nil, err
 	}
+	owners, err := s.Owners(ctx, agents)
+	if err != nil {
+		return nil, err
+	}
 	var ids []string
 	for _, a := range agents {
-		o, err := s.Owner(ctx, a.ID)
-		if err != nil {
-			return nil, err
-		}
-		if o.Tenant == tenant {
+		if owners[a.ID].Tenant == tenant {
 			ids = append(ids, a.ID)
 		}
 	}

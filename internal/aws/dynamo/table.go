@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -113,22 +114,27 @@ func (t *table) rows(ctx context.Context, doing string, keys map[string]Item) (m
 func (t *table) rowsFrom(
 	ctx context.Context, doing, table string, keys map[string]Item, attributes ...string,
 ) (map[string]Item, error) {
-	wanted := make(map[string]rowKey, len(keys))
-	for name, key := range keys {
-		wanted[name] = rowKey{table, key}
-	}
-	rows, err := t.batchGet(ctx, wanted, withEnd(attributes)...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", doing, err)
-	}
-	named := make(map[string]Item, len(rows))
-	for name, key := range wanted {
-		if row := t.unexpiredRow(rows[key.id()]); row != nil {
-			named[name] = row
+	named := make(map[string]Item, len(keys))
+	for names := range slices.Chunk(slices.Collect(maps.Keys(keys)), perBatchGet) {
+		wanted := make(map[string]rowKey, len(names))
+		for _, name := range names {
+			wanted[name] = rowKey{table, keys[name]}
+		}
+		rows, err := t.batchGet(ctx, wanted, withEnd(attributes)...)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", doing, err)
+		}
+		for name, key := range wanted {
+			if row := t.unexpiredRow(rows[key.id()]); row != nil {
+				named[name] = row
+			}
 		}
 	}
 	return named, nil
 }
+
+// perBatchGet is the maximum number of keys in a call of BatchGetItem.
+const perBatchGet = 100
 
 // batchGet reads rows of any table consistently. It returns the existing rows by rowKey.id.
 // Unprocessed keys are requested again. If attributes are given, it reads only these and

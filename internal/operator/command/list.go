@@ -34,6 +34,10 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	owners, err := s.store.Tenants.Owners(ctx, agents)
+	if err != nil {
+		return answer{}, err
+	}
 	pauses, err := s.store.Tenants.Pauses(ctx)
 	if err != nil {
 		return answer{}, err
@@ -43,11 +47,7 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 		t.add(row{{"id", tenant.ID}, {"name", tenant.Name}, {"agentId", tenant.AgentID}})
 	}
 	for _, agent := range agents {
-		owner, err := s.store.Tenants.Owner(ctx, agent.ID)
-		if err != nil {
-			return answer{}, err
-		}
-		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(owner)}, {"status", agentStatus(agent)}})
+		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(owners[agent.ID])}, {"status", agentStatus(agent)}})
 	}
 	if err := s.addPausedCampaigns(ctx, tenants, pauses); err != nil {
 		return answer{}, err
