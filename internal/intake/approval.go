@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/intake/submission"
@@ -72,7 +73,7 @@ const maxRaces = 8
 // then. Work that is due afterwards is done; sweep queues its task if the process dies in between. The
 // files of a discarded submission are deleted; batches that are dispatched remain.
 func (s *Service) Decide(ctx context.Context, step Step) (submission.Submission, error) {
-	sub, err := again(func() (submission.Submission, error) {
+	sub, err := again(ctx, func() (submission.Submission, error) {
 		sub, err := s.Submission(ctx, step.ID)
 		if err != nil {
 			return sub, err
@@ -97,8 +98,11 @@ func (s *Service) Decide(ctx context.Context, step Step) (submission.Submission,
 }
 
 // again repeats what is judged anew if somebody else saves the submission meanwhile.
-func again(do func() (submission.Submission, error)) (sub submission.Submission, err error) {
-	for range maxRaces {
+func again(ctx context.Context, do func() (submission.Submission, error)) (sub submission.Submission, err error) {
+	for try := range maxRaces {
+		if waitErr := retry.Wait(ctx, try); waitErr != nil {
+			return sub, errors.Join(err, waitErr)
+		}
 		if sub, err = do(); !errors.Is(err, campaign.ErrLostRace) {
 			break
 		}

@@ -104,7 +104,7 @@ func room(all []submission.Submission, next submission.Submission) error {
 // the former one. The error is ErrStale if somebody has saved the draft meanwhile, and wraps
 // campaign.ErrNotFound if the file does not exist. Invalid input returns a *inputerr.Error.
 func (s *Service) Take(ctx context.Context, asked submission.Submission, from FormFile) (submission.Submission, error) {
-	return again(func() (submission.Submission, error) {
+	return again(ctx, func() (submission.Submission, error) {
 		a, err := s.answer(ctx, asked, from)
 		if err != nil {
 			return asked, err
@@ -119,7 +119,7 @@ func (s *Service) Take(ctx context.Context, asked submission.Submission, from Fo
 func (s *Service) SaveDraft(
 	ctx context.Context, asked submission.Submission, from FormFile, entry account.AuditEntry,
 ) (submission.Submission, error) {
-	return again(func() (submission.Submission, error) {
+	return again(ctx, func() (submission.Submission, error) {
 		a, err := s.answer(ctx, asked, from)
 		if err != nil {
 			return asked, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/random"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -130,7 +131,10 @@ func (d *Service) EnableEndpoint(ctx context.Context, tenant, id string) error {
 
 // changeCircuit writes the changed circuit of an endpoint, unless change returns false.
 func (d *Service) changeCircuit(ctx context.Context, tenant, id string, change func(*delivery.Circuit) bool) error {
-	for range maxRaces {
+	for try := range maxRaces {
+		if err := retry.Wait(ctx, try); err != nil {
+			return err
+		}
 		c, err := d.Store.Webhooks.Circuit(ctx, tenant, id)
 		if err != nil || !change(&c) {
 			return err

@@ -43,6 +43,30 @@ func wantReserved(t *testing.T, s *dynamotest.Store, tenant, date, want string) 
 	}
 }
 
+// A batch whose reservation has changed since it was read is not closed, and not tried again: what is unused is
+// unknown.
+func TestCloseBatch_ChangedReservation(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(b *campaign.Batch){
+		"amount":         func(b *campaign.Batch) { b.Reserved -= 1_000_000 },
+		"day":            func(b *campaign.Batch) { b.ReservedOn = "2100-03-02" },
+		"none when read": func(b *campaign.Batch) { b.Reserved, b.ReservedOn = 0, "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, b := newStore(t), priced(campaign.BatchCompleted)
+			accept(t, s, b)
+			read := b
+			change(&read)
+			var used rowsRead
+			if err := with(t, s, used.attach).CloseBatch(t.Context(), read, 1_000_000); !errors.Is(err, campaign.ErrLostRace) || used.calls > 2 {
+				t.Errorf("%v after %d calls, want a lost race after 2 at most", err, used.calls)
+			}
+			must(t, s.CloseBatch(t.Context(), b, 1_000_000))
+		})
+	}
+}
+
 func TestBatch_Price(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

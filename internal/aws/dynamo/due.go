@@ -215,10 +215,13 @@ func (s *BatchStore) CloseBatch(ctx context.Context, b campaign.Batch, unused ca
 			}
 		}
 		_, reserved, err := s.updateUnreserved(ctx, b.BatchRef, update, condition, values)
-		if err == nil && reserved != nil && reserved.Closed() {
-			err = fmt.Errorf("close batch %s: %w", b.BatchID, campaign.ErrLostRace)
+		switch {
+		case err != nil || reserved == nil || !reserved.Closed():
+			return err
+		case reserved.Reserved != b.Reserved || reserved.ReservedOn != b.ReservedOn: // unused is that of another reservation
+			return final{fmt.Errorf("close batch %s: %w", b.BatchID, campaign.ErrLostRace)}
 		}
-		return err
+		return fmt.Errorf("close batch %s: %w", b.BatchID, campaign.ErrLostRace)
 	})
 }
 

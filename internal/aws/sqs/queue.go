@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/aws/awsjson"
+	"campaign-dispatch/internal/base/retry"
 )
 
 // maxDelay is the maximum message delay of SQS.
@@ -108,7 +109,10 @@ func (q *Queue) Waiting(ctx context.Context) (int, error) {
 }
 
 func (q *Queue) sendBatch(ctx context.Context, entries []message) error {
-	for range tries {
+	for try := range tries {
+		if err := retry.Wait(ctx, try); err != nil {
+			return err
+		}
 		var answer struct {
 			Failed []struct {
 				ID string `json:"Id"`

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,10 +19,18 @@ import (
 // rejecting is SQS that rejects the message "b" for some calls.
 type rejecting struct {
 	calls int
-	sent  []string // the bodies of each call
+	sent  []string    // the bodies of each call
+	at    []time.Time // of each call
 }
 
-func (s *rejecting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *rejecting) Do(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	s.answer(w, r)
+	return w.Result(), nil
+}
+
+func (s *rejecting) answer(w http.ResponseWriter, r *http.Request) {
+	s.at = append(s.at, time.Now())
 	var said struct {
 		Entries []struct {
 			ID   string `json:"Id"`
@@ -41,20 +50,25 @@ func (s *rejecting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"Failed": failed})
 }
 
-// Only rejected messages are sent again, in three calls at most.
+// Only rejected messages are sent again, after a wait, in three calls at most.
 func TestQueue_Rejected(t *testing.T) {
 	t.Parallel()
 	for calls, want := range map[int][]string{0: {"a b c"}, 1: {"a b c", "b"}, 3: {"a b c", "b", "b"}} {
-		s := &rejecting{calls: calls}
-		service := httptest.NewServer(s)
-		t.Cleanup(service.Close)
-		cfg := aws.Config{
-			Region: "us-east-1", BaseEndpoint: &service.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
-			HTTPClient: service.Client(),
-		}
-		err := sqs.New(cfg, service.URL+"/0/queue", time.Now).SendAll(t.Context(), "", [][]byte{[]byte("a"), []byte("b"), []byte("c")})
-		if diff := cmp.Diff(want, s.sent); diff != "" || (err != nil) != (calls == 3) {
-			t.Errorf("rejected by %d calls: error %v (-want +sent):\n%s", calls, err, diff)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			s := &rejecting{calls: calls}
+			cfg := aws.Config{
+				Region: "us-east-1", BaseEndpoint: aws.String("https://sqs.example"),
+				Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), HTTPClient: s,
+			}
+			err := sqs.New(cfg, "https://sqs.example/0/queue", time.Now).SendAll(t.Context(), "", [][]byte{[]byte("a"), []byte("b"), []byte("c")})
+			if diff := cmp.Diff(want, s.sent); diff != "" || (err != nil) != (calls == 3) {
+				t.Errorf("rejected by %d calls: error %v (-want +sent):\n%s", calls, err, diff)
+			}
+			for i := 1; i < len(s.at); i++ {
+				if !s.at[i].After(s.at[i-1]) {
+					t.Errorf("call %d is repeated without a wait", i)
+				}
+			}
+		})
 	}
 }
