@@ -37,7 +37,8 @@ type endpoints struct {
 
 func main() { app.Start(handler) }
 
-// The function's timeout must be well over 20 seconds, which the notifier reserves for posts that it has begun.
+// The function's timeout must be well over 20 seconds, which the notifier reserves for posts that it has begun, and at
+// most a minute: its claim of a delivery ends soon after.
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	notifier := &webhook.Notifier{

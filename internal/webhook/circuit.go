@@ -27,7 +27,10 @@ const (
 // than the hold requested by the endpoint.
 func (n *Notifier) openCircuit(ctx context.Context, e delivery.Endpoint, hold time.Duration) error {
 	key := endpointKey{e.Tenant, e.ID}
-	for range circuitRaces {
+	for race := range circuitRaces {
+		if err := retry.Wait(ctx, race); err != nil {
+			return err
+		}
 		c, err := n.Endpoints.Circuit(ctx, e.Tenant, e.ID)
 		if err != nil {
 			return err

@@ -368,6 +368,17 @@ func (b breaking) SaveDelivery(ctx context.Context, read, d delivery.Delivery) (
 	return ok, err
 }
 
+func (b breaking) ClaimDelivery(ctx context.Context, read delivery.Delivery, until time.Time) (bool, time.Time, error) {
+	if err := b.w.fail("claim delivery"); err != nil {
+		return false, time.Time{}, err
+	}
+	claimed, others, err := b.Store.ClaimDelivery(ctx, read, until)
+	if unreadable := b.w.fail("claimed delivery"); unreadable != nil {
+		return false, time.Time{}, unreadable
+	}
+	return claimed, others, err
+}
+
 func (b breaking) DeleteDelivery(ctx context.Context, t delivery.NotifyTask) error {
 	if err := b.w.fail("delete delivery"); err != nil {
 		return err

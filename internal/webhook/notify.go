@@ -27,7 +27,10 @@ import (
 // Store stores deliveries, and reads batches and templates.
 type Store interface {
 	Delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error)
+	// SaveDelivery ends the delivery's claim.
 	SaveDelivery(ctx context.Context, read, d delivery.Delivery) (bool, error)
+	// ClaimDelivery gives a delivery to one caller until an instant. It returns the end of another's claim.
+	ClaimDelivery(ctx context.Context, read delivery.Delivery, until time.Time) (claimed bool, others time.Time, err error)
 	DeleteDelivery(ctx context.Context, t delivery.NotifyTask) error
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
@@ -190,6 +193,9 @@ func (n *Notifier) handle(ctx context.Context, t delivery.NotifyTask) error {
 	if err != nil || d.Dead {
 		return err
 	}
+	if claimed, err := n.claim(ctx, d); err != nil || !claimed {
+		return err
+	}
 	e, err := n.endpoint(ctx, t.Tenant, t.EndpointID)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return n.remove(ctx, d)
@@ -201,7 +207,7 @@ func (n *Notifier) handle(ctx context.Context, t delivery.NotifyTask) error {
 	if err != nil {
 		return err
 	}
-	if e.Off() || circuit.Open() {
+	if d.Parked || e.Off() || circuit.Open() {
 		return n.park(ctx, d, d)
 	}
 	n.limiters.get(endpointKey{t.Tenant, t.EndpointID}).circuitClosed()
@@ -210,6 +216,24 @@ func (n *Notifier) handle(ctx context.Context, t delivery.NotifyTask) error {
 		return err
 	}
 	return n.saveResult(ctx, d, e, n.postAll(ctx, d, e, messages))
+}
+
+// claimFor is longer than a call of the function, so that only one call posts a delivery.
+const claimFor = 65 * time.Second
+
+// claim makes this call the only one that posts a saved delivery, and reports whether it is. A delivery can have several
+// tasks: sweep repeats one that waits in the queue for long. The task of another's delivery comes back when that claim
+// ends, in case the other process has died.
+func (n *Notifier) claim(ctx context.Context, d delivery.Delivery) (bool, error) {
+	if d.Unsaved || d.Parked {
+		return true, nil
+	}
+	now := n.Now()
+	claimed, others, err := n.Store.ClaimDelivery(ctx, d, now.Add(claimFor))
+	if err != nil || claimed || others.IsZero() {
+		return claimed, err
+	}
+	return false, n.queue(ctx, d.Task(), others.Sub(now)+time.Second)
 }
 
 // delivery reads the task's delivery, or creates it from the task's entries. An expired
@@ -326,24 +350,30 @@ func (n *Notifier) saveResult(ctx context.Context, read delivery.Delivery, e del
 	if r.posts.Accepted > 0 || !countsTowardCircuit(read) {
 		next.Pending = r.pending
 	}
-	if r.gone {
-		if err := n.switchOff(ctx, e, "gone"); err != nil {
-			return err
-		}
-		return n.park(ctx, read, next)
-	}
-	if r.refused() {
+	if r.refused() && !r.gone {
 		next.Attempt++
 	}
-	if r.open || n.maybeOpenCircuit(read, r) {
-		if err := n.openCircuit(ctx, e, r.retryAfter); err != nil {
-			return err
-		}
-		if next.Attempt <= len(retries) {
-			return n.park(ctx, read, next)
-		}
+	stopped, err := n.stop(ctx, read, e, r)
+	if err != nil { // the result is saved all the same: what was delivered is not posted again
+		slog.WarnContext(ctx, "stopping posts to a failing endpoint failed", "tenant", e.Tenant, "endpoint_id", e.ID, "error", err)
+	}
+	if stopped && next.Attempt <= len(retries) {
+		return n.park(ctx, read, next)
 	}
 	return n.retry(ctx, read, next, r)
+}
+
+// stop disables an endpoint that is gone, or opens the circuit of one that fails too often. It reports whether it did.
+func (n *Notifier) stop(ctx context.Context, read delivery.Delivery, e delivery.Endpoint, r *attempt) (stopped bool, err error) {
+	switch {
+	case r.gone:
+		err = n.switchOff(ctx, e, "gone")
+	case r.open || n.maybeOpenCircuit(read, r):
+		err = n.openCircuit(ctx, e, r.retryAfter)
+	default:
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // attemptsToOpen is the number of failed attempts after which a delivery without any

@@ -340,7 +340,7 @@ func TestCrash_NothingLost(t *testing.T) {
 	t.Parallel()
 	steps := []string{
 		"save delivery", "saved delivery", "delete delivery", "deleted delivery",
-		"save circuit", "saved circuit", "end circuit", "ended circuit", "queue",
+		"save circuit", "saved circuit", "end circuit", "ended circuit", "queue", "claim delivery", "claimed delivery",
 	}
 	for _, step := range steps {
 		t.Run(step, func(t *testing.T) {

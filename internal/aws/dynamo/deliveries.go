@@ -3,6 +3,7 @@ package dynamo
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -114,9 +115,9 @@ func (s *DeliveryStore) Deliveries(ctx context.Context, tenant, endpointID strin
 	return found, nil
 }
 
-// SaveDelivery replaces the delivery if Pending and Attempt are unchanged since it was read,
-// and reports whether it did. For an Unsaved delivery, it writes n if there is no row. After a
-// lost response, it can report false although it succeeded. Pending must ascend.
+// SaveDelivery replaces the delivery if Pending, Attempt and Parked are unchanged since it was read,
+// and reports whether it did. It ends the delivery's claim. For an Unsaved delivery, it writes n if there is no row. After
+// a lost response, it can report false although it succeeded. Pending must ascend.
 func (s *DeliveryStore) SaveDelivery(ctx context.Context, read, n delivery.Delivery) (bool, error) {
 	if read.Unsaved {
 		return s.addDelivery(ctx, n)
@@ -128,6 +129,23 @@ func (s *DeliveryStore) SaveDelivery(ctx context.Context, read, n delivery.Deliv
 // DeleteDelivery deletes a completed delivery.
 func (s *DeliveryStore) DeleteDelivery(ctx context.Context, t delivery.NotifyTask) error {
 	return s.tryWrite(ctx, "delete delivery to endpoint "+t.EndpointID, inTable(s.Webhooks, s.remove(deliveryKey(t))))
+}
+
+// ClaimDelivery gives the delivery to the caller until an instant, and reports whether it did: if the delivery is as
+// SaveDelivery wants it, and nobody else has it. It returns the end of another's claim, if there is one.
+func (s *DeliveryStore) ClaimDelivery(
+	ctx context.Context, read delivery.Delivery, until time.Time,
+) (claimed bool, others time.Time, err error) {
+	condition, values := sameDelivery(read)
+	mine := text(rand.Text()) // the SDK repeats an update without a response
+	w := s.update(deliveryKey(read.Task()), "SET claimedUntil = :until, claimedBy = :mine",
+		condition+" AND (attribute_not_exists(claimedBy) OR claimedUntil <= :now OR claimedBy = :mine)",
+		with(values, Item{":until": millis(until), ":now": millis(s.Now()), ":mine": mine}))
+	there, claimed, err := s.writeOrRead(ctx, "claim delivery to endpoint "+read.EndpointID, inTable(s.Webhooks, w))
+	if end := getMillis(there, "claimedUntil"); end.After(s.Now()) {
+		others = end
+	}
+	return claimed, others, err
 }
 
 // PostponeDelivery sets a delivery's next check if it is unchanged since it was read, and
@@ -153,9 +171,9 @@ func (s *DeliveryStore) addDelivery(ctx context.Context, n delivery.Delivery) (b
 }
 
 func sameDelivery(n delivery.Delivery) (condition string, values Item) {
-	values = some(Item{":attempt": number(n.Attempt), ":pending": packPending(n.Pending)})
+	values = some(Item{":attempt": number(n.Attempt), ":pending": packPending(n.Pending), ":parked": boolean(n.Parked)})
 	conditions := []string{present}
-	for _, name := range []string{"attempt", "pending"} {
+	for _, name := range []string{"attempt", "pending", "parked"} {
 		if values[":"+name] == nil {
 			conditions = append(conditions, "attribute_not_exists(#"+name+")")
 		} else {

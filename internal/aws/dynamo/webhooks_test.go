@@ -105,6 +105,42 @@ func TestDelivery_Life(t *testing.T) {
 	}
 }
 
+// One call has a delivery, until its claim ends or the delivery is saved.
+func TestClaimDelivery(t *testing.T) {
+	t.Parallel()
+	store, tenant := newStore(t), "tenant#"+rand.Text()
+	n := identified(tenant, delivery.Delivery{})
+	n.Next = later
+	claim := func(read delivery.Delivery, until time.Time, want bool, others time.Time) {
+		t.Helper()
+		claimed, end, err := store.ClaimDelivery(t.Context(), read, until)
+		if claimed != want || !end.Equal(others) || err != nil {
+			t.Errorf("claimed %t, another until %v, %v; want %t, %v", claimed, end, err, want, others)
+		}
+	}
+	end := later.Add(time.Minute)
+	claim(n, end, false, time.Time{}) // there is none
+	must(t, store.AddDeliveries(t.Context(), []delivery.Delivery{n}))
+	claim(n, later, true, time.Time{}) // ends at once
+	claim(n, end, true, time.Time{})
+	claim(n, end, false, end)
+	tried := n
+	tried.Attempt, tried.Parked = 1, true
+	if saved, err := store.SaveDelivery(t.Context(), n, tried); !saved || err != nil {
+		t.Fatalf("saved %t, %v", saved, err)
+	}
+	claim(n, end, false, time.Time{}) // it has changed
+	claim(tried, end, true, time.Time{})
+	// Of two that end the wait of a parked delivery, one does.
+	due := tried
+	due.Parked = false
+	for _, want := range []bool{true, false} {
+		if saved, err := store.SaveDelivery(t.Context(), tried, due); saved != want || err != nil {
+			t.Errorf("saved %t, %v; want %t", saved, err, want)
+		}
+	}
+}
+
 // Parked and dead deliveries are found in all shards, ordered by time.
 func TestDeliveriesOfAnEndpoint(t *testing.T) {
 	t.Parallel()
