@@ -78,8 +78,7 @@ func (s *Service) Pause(ctx context.Context, id campaign.ID) (campaign.Campaign,
 }
 
 func (s *Service) pause(ctx context.Context, c campaign.Campaign) (campaign.Campaign, error) {
-	at := s.Now().Truncate(time.Millisecond)
-	err := s.Store.PauseCampaign(ctx, c.ID, at)
+	since, err := s.Store.PauseCampaign(ctx, c.ID, s.Now().Truncate(time.Millisecond))
 	if errors.Is(err, campaign.ErrTooManyPaused) {
 		return c, &httpapi.Problem{
 			Status: http.StatusConflict, Code: "too_many_paused",
@@ -90,12 +89,8 @@ func (s *Service) pause(ctx context.Context, c campaign.Campaign) (campaign.Camp
 		return c, explain(err)
 	}
 	slog.InfoContext(ctx, "campaign paused", "tenant", c.Tenant, "campaign_id", c.CampaignID)
-	read, err := s.find(ctx, c.ID) // a concurrent call may have paused it at another time
-	c.PausedAt = read.PausedAt
-	if c.PausedAt.IsZero() { // and another may have resumed it
-		c.PausedAt = at
-	}
-	return c, err
+	c.PausedAt = since
+	return c, nil
 }
 
 // MayPause returns the *httpapi.Problem with which Pause would refuse the campaign, or nil. It changes nothing.

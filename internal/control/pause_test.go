@@ -65,7 +65,7 @@ type overtaken struct {
 	first func()
 }
 
-func (o overtaken) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) error {
+func (o overtaken) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) (time.Time, error) {
 	o.first()
 	return o.Store.PauseCampaign(ctx, id, at)
 }
@@ -81,11 +81,49 @@ func TestPause_Concurrent(t *testing.T) {
 	d := newService(t)
 	d.accept(1, "", 3, campaign.BatchSending)
 	earlier := noon.Add(-time.Minute)
-	d.service.Store = overtaken{d.service.Store, func() { d.must(d.store.PauseCampaign(t.Context(), d.id, earlier)) }}
+	d.service.Store = overtaken{d.service.Store, func() { d.pauseAt(earlier) }}
 	c, err := d.service.Pause(t.Context(), d.id)
 	d.must(err)
 	if !c.PausedAt.Equal(earlier) || len(d.events) != 1 || !d.events[0].At.Equal(earlier) {
 		t.Errorf("paused at %v, events %+v, want %v", c.PausedAt, d.events, earlier)
+	}
+}
+
+// pauseAt pauses the campaign without an event.
+func (d *service) pauseAt(at time.Time) {
+	d.t.Helper()
+	_, err := d.store.PauseCampaign(d.t.Context(), d.id, at)
+	d.must(err)
+}
+
+// resumedSoon is a store whose pauses are ended by a concurrent call at once.
+type resumedSoon struct {
+	control.Store
+
+	resume func()
+}
+
+func (r resumedSoon) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) (time.Time, error) {
+	since, err := r.Store.PauseCampaign(ctx, id, at)
+	r.resume()
+	return since, err
+}
+
+// One pause has one event, also if it ends before the second of two calls that pause the campaign answers.
+func TestPause_ConcurrentWithResume(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	d.accept(1, "", 3, campaign.BatchSending)
+	earlier := noon.Add(-time.Minute)
+	second := *d.service
+	second.Store = resumedSoon{
+		overtaken{d.service.Store, func() { d.pauseAt(earlier) }},
+		func() { d.must(d.store.ResumeCampaign(t.Context(), d.id, earlier)) },
+	}
+	c, err := second.Pause(t.Context(), d.id)
+	d.must(err)
+	if !c.PausedAt.Equal(earlier) || len(d.events) != 1 || !d.events[0].At.Equal(earlier) {
+		t.Errorf("paused at %v, events %+v, want the event of the pause at %v", c.PausedAt, d.events, earlier)
 	}
 }
 
@@ -98,7 +136,7 @@ func TestResume_NewerPause(t *testing.T) {
 	later := noon.Add(time.Minute)
 	d.service.Store = overtaken{d.service.Store, func() {
 		d.must(d.store.ResumeCampaign(t.Context(), d.id, noon))
-		d.must(d.store.PauseCampaign(t.Context(), d.id, later))
+		d.pauseAt(later)
 	}}
 	c, err := d.service.Resume(t.Context(), d.id)
 	d.must(err)
@@ -135,7 +173,7 @@ func TestPauseCampaign_Cancelled(t *testing.T) {
 	d := newService(t)
 	b := d.accept(1, "", 3, campaign.BatchSending)
 	d.must(d.store.CancelCampaign(t.Context(), d.id, noon, false))
-	if err := d.store.PauseCampaign(t.Context(), d.id, noon); !errors.Is(err, campaign.ErrLostRace) {
+	if _, err := d.store.PauseCampaign(t.Context(), d.id, noon); !errors.Is(err, campaign.ErrLostRace) {
 		t.Errorf("%v, want a lost race", err)
 	}
 	if d.holds(b) {

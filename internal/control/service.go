@@ -24,7 +24,7 @@ type Store interface {
 	CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error
 	// PauseCampaign returns an error that wraps campaign.ErrLostRace if the campaign is cancelled, and
 	// campaign.ErrTooManyPaused.
-	PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) error
+	PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) (since time.Time, err error)
 	// ResumeCampaign returns an error that wraps campaign.ErrLostRace if the pause since then is over.
 	ResumeCampaign(ctx context.Context, id campaign.ID, since time.Time) error
 	// CreateCancelled returns an error that wraps campaign.ErrLostRace if the campaign exists.

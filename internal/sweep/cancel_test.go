@@ -234,8 +234,8 @@ func (m mortal) CancelCampaign(ctx context.Context, id campaign.ID, at time.Time
 	return m.w.death.call("CancelCampaign", func() error { return m.w.store.CancelCampaign(ctx, id, at, revoke) })
 }
 
-func (m mortal) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) error {
-	return m.w.death.call("PauseCampaign", func() error { return m.w.store.PauseCampaign(ctx, id, at) })
+func (m mortal) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) (time.Time, error) {
+	return call(m, "PauseCampaign", func() (time.Time, error) { return m.w.store.PauseCampaign(ctx, id, at) })
 }
 
 func (m mortal) ResumeCampaign(ctx context.Context, id campaign.ID, since time.Time) error {

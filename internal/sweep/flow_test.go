@@ -206,7 +206,8 @@ func TestPause(t *testing.T) {
 func (w *pipeline) pause(subject string, b campaign.Batch) {
 	w.t.Helper()
 	if subject == campaign.PauseSubject(b.ID) {
-		w.must(w.store.PauseCampaign(w.t.Context(), b.ID, w.clock()))
+		_, err := w.store.PauseCampaign(w.t.Context(), b.ID, w.clock())
+		w.must(err)
 		return
 	}
 	w.must(w.store.Pause(w.t.Context(), subject))

@@ -11,25 +11,45 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// PauseCampaign pauses a campaign. It can be repeated and keeps the first time. The error wraps
-// campaign.ErrLostRace if the campaign is cancelled, and campaign.ErrTooManyPaused.
-func (s *BatchStore) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) error {
+// PauseCampaign pauses a campaign from at, and returns since when it is paused: a campaign that is paused stays so. The
+// error wraps campaign.ErrLostRace if the campaign is cancelled, and campaign.ErrTooManyPaused.
+func (s *BatchStore) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) (since time.Time, err error) {
 	doing := "pause campaign " + id.CampaignID
-	meta := s.update(metaKey(id), "SET pausedAt = if_not_exists(pausedAt, :at)",
-		present+" AND "+notExpiring+" AND attribute_not_exists(cancelledAt)", Item{":at": millis(at)})
+	err = untilDecided(ctx, doing, maxEdits, func(int) error {
+		paused, err := s.beginPause(ctx, doing, id, at)
+		if err != nil || paused {
+			since = at
+			return err
+		}
+		meta, err := s.find(ctx, doing, metaKey(id))
+		if since = getMillis(meta, "pausedAt"); err != nil || !since.IsZero() {
+			return err
+		}
+		err = fmt.Errorf("%s: %w", doing, campaign.ErrLostRace)
+		if meta == nil || meta["cancelledAt"] != nil {
+			return final{err}
+		}
+		at = at.Add(time.Millisecond) // the pause that was there is over: this one is another
+		return err
+	})
+	return since, err
+}
+
+// beginPause pauses a campaign, and reports whether it did. The error wraps campaign.ErrTooManyPaused.
+func (s *BatchStore) beginPause(ctx context.Context, doing string, id campaign.ID, at time.Time) (bool, error) {
+	meta := s.update(metaKey(id), "SET pausedAt = :at",
+		present+" AND "+notExpiring+" AND attribute_not_exists(cancelledAt) AND attribute_not_exists(pausedAt)", Item{":at": millis(at)})
 	paused := s.update(pausedCampaignsKey(id.Tenant), "ADD campaigns :ids",
 		"attribute_not_exists(campaigns) OR size(campaigns) < :most OR contains(campaigns, :id)",
 		Item{":ids": texts(id.CampaignID), ":id": text(id.CampaignID), ":most": number(campaign.MaxPaused)})
 	reasons, err := s.transact(ctx, []types.TransactWriteItem{meta, paused}, rand.Text())
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w", doing, err)
-	case len(reasons) == 0:
-		return nil
-	case !failedCondition(reasons[0]) && failedCondition(reasons[1]):
-		return fmt.Errorf("%s: %w", doing, campaign.ErrTooManyPaused)
+		return false, fmt.Errorf("%s: %w", doing, err)
+	case len(reasons) > 0 && !failedCondition(reasons[0]) && failedCondition(reasons[1]):
+		return false, fmt.Errorf("%s: %w", doing, campaign.ErrTooManyPaused)
 	}
-	return fmt.Errorf("%s: %w", doing, campaign.ErrLostRace)
+	return len(reasons) == 0, nil
 }
 
 // ResumeCampaign ends the pause of a campaign that began at since, and records its end for Resumed. The error

@@ -34,8 +34,8 @@ func TestPauseCampaign(t *testing.T) {
 	for _, each := range []campaign.Batch{b, cancelled} {
 		accept(t, s, each)
 		for range 2 {
-			if err := s.PauseCampaign(t.Context(), each.ID, later); err != nil {
-				t.Fatal(err)
+			if since, err := s.PauseCampaign(t.Context(), each.ID, later); err != nil || !since.Equal(later) {
+				t.Fatalf("paused since %v, %v", since, err)
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func TestPauseCampaign_TooMany(t *testing.T) {
 	if _, err := s.Tables().Client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: full}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.PauseCampaign(t.Context(), b.ID, later); !errors.Is(err, campaign.ErrTooManyPaused) {
+	if _, err := s.PauseCampaign(t.Context(), b.ID, later); !errors.Is(err, campaign.ErrTooManyPaused) {
 		t.Errorf("%v, want too many", err)
 	}
 	c, err := s.Dispatched(t.Context(), b.ID)
@@ -105,7 +105,8 @@ func TestPausedCampaigns_Calls(t *testing.T) {
 	for range paused {
 		b := newBatch(tenant, campaign.BatchSending, later, later)
 		accept(t, s, b)
-		must(t, s.PauseCampaign(t.Context(), b.ID, later))
+		_, err := s.PauseCampaign(t.Context(), b.ID, later)
+		must(t, err)
 	}
 	var used rowsRead
 	if pauses := pausedCampaigns(t, with(t, s, used.attach), tenant); len(pauses) != paused || used.calls != 2 {

@@ -191,7 +191,8 @@ func TestShow_Attention(t *testing.T) {
 	s.accept("Failing", func(b *campaign.Batch) { b.FailingTime = campaign.FailingTime{At: now} })
 	var easter campaign.ID
 	s.accept("Easter", func(b *campaign.Batch) { easter = b.ID })
-	s.must(s.store.PauseCampaign(t.Context(), easter, now))
+	_, err = s.store.PauseCampaign(t.Context(), easter, now)
+	s.must(err)
 	see("Sending is paused", "off.example", "failing.example/hook", "does not progress", "Failing", "A campaign’s sending is paused: Easter")
 	if body := s.admin.Get(overview.Path).Body; strings.Contains(body, "Nothing needs attention") || strings.Index(body, `id="attention"`) > strings.Index(body, `id="results"`) {
 		t.Errorf("what needs attention is not above the results:\n%s", body)

@@ -220,7 +220,7 @@ func TestList_PausedCampaign(t *testing.T) {
 	if err := rows.Acceptance.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: "Natal", Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
 		t.Fatal(err)
 	}
-	if err := rows.Batches.PauseCampaign(t.Context(), id, time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)); err != nil {
+	if _, err := rows.Batches.PauseCampaign(t.Context(), id, time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
 	pauses, _ := c.ok("list")["pauses"].([]any)
