@@ -1,23 +1,39 @@
 package reaction
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// OptChangeOf reports whether an answer changes the opt-out (changes), and to which value
-// (out). An answer is an opt-out or opt-in event, or a reply with the keyword PARAR or
-// COMEÇAR as its text or postback data.
+// OptChangeOf reports whether an answer changes the opt-out (changes), and to which value (out). An answer is an
+// opt-out or opt-in event, or a reply. A typed reply opts out if it asks for it surely, see AsksToStop. A tap, which has
+// postback data, opts out only if its text or its data is the keyword PARAR: the suggestion "Cancelar" of an appointment
+// is none. The keyword COMEÇAR opts in, typed or tapped.
 func OptChangeOf(kind EventKind, text, postback string) (out, changes bool) {
-	reply := kind == EventReply
-	text, postback = plain(text), plain(postback)
+	if kind != EventReply {
+		return kind == EventOptOut, kind == EventOptOut || kind == EventOptIn
+	}
+	keywords := []string{plain(text), plain(postback)}
 	switch {
-	case kind == EventOptOut, reply && (text == "parar" || postback == "parar"):
+	case slices.Contains(keywords, "parar"), postback == "" && AsksToStop(text) == Sure:
 		return true, true
-	case kind == EventOptIn, reply && (text == "comecar" || postback == "comecar"):
+	case slices.Contains(keywords, "comecar"):
 		return false, true
 	}
 	return false, false
+}
+
+// MayOptOut reports whether an answer is a typed reply that perhaps asks for no further messages. A person decides.
+func MayOptOut(kind EventKind, text, postback string) bool {
+	_, changes := OptChangeOf(kind, text, postback)
+	return !changes && kind == EventReply && postback == "" && AsksToStop(text) == Perhaps
+}
+
+// OnlyReadsAsStop reports whether the text of a suggestion reads as an opt-out, and a tap on it is none.
+func OnlyReadsAsStop(text string) bool {
+	out, _ := OptChangeOf(EventReply, text, text)
+	return !out && AsksToStop(text) != No
 }
 
 // plain returns the text in lower case, with c for ç, and without leading and trailing characters that are not letters.

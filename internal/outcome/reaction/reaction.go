@@ -50,7 +50,7 @@ const (
 type EventContent struct {
 	Phone    string `json:"phone"`              // E.164, with the leading +
 	Text     string `json:"text,omitempty"`     // the text that the recipient wrote or tapped
-	Postback string `json:"postback,omitempty"` // postback data of the tapped suggestion
+	Postback string `json:"postback,omitempty"` // postback data of the tapped suggestion, or else its text; "" for a typed reply
 	// Pending marks the content of an opt-out or opt-in until it is recorded.
 	Pending bool `json:"pending,omitempty"`
 }
@@ -64,6 +64,8 @@ type Reply struct {
 	Phone string // E.164, with the leading +
 	Text  string // the first MaxReplyText bytes; "" for a file or a location
 	At    time.Time
+	// Doubtful marks a reply that may be an opt-out, until a person decides or the number is opted out or in.
+	Doubtful bool
 }
 
 // NewReply returns the reply of an event, which has the key of its content. The same event gives the same reply.

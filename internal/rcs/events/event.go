@@ -68,8 +68,8 @@ func (e event) task(agent string, now time.Time) (reaction.EventTask, reaction.E
 	t.EventID = cmp.Or(t.EventID, e.SendTime)
 	t.Blob = blobKey(agent, t.EventID, phone)
 	content := reaction.EventContent{Phone: phone, Text: text}
-	if e.SuggestionResponse != nil {
-		content.Postback = e.SuggestionResponse.PostbackData
+	if tap := e.SuggestionResponse; tap != nil {
+		content.Postback = cmp.Or(tap.PostbackData, tap.Text) // which makes it a tap
 	}
 	_, content.Pending = reaction.OptChangeOf(t.Kind, content.Text, content.Postback)
 	return t, content, t.EventID != ""

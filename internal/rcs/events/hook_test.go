@@ -214,6 +214,12 @@ func TestServeEvent_Kinds(t *testing.T) {
 			"tap", user(`"messageId":"m2","suggestionResponse":{"postbackData":"yes","text":"Sim","type":"REPLY"}`),
 			without("reply", "m2"), `{"phone":"` + phone + `","text":"Sim","postback":"yes"}`,
 		},
+		{
+			"tap without data", user(`"messageId":"m5","suggestionResponse":{"text":"Sair","type":"REPLY"}`),
+			without("reply", "m5"), `{"phone":"` + phone + `","text":"Sair","postback":"Sair"}`,
+		},
+		{"phrase", user(`"messageId":"m6","text":"Me tira da lista"`), without("reply", "m6"), `{"phone":"` + phone + `","text":"Me tira da lista","pending":true}`},
+		{"doubtful", user(`"messageId":"m7","text":"cancelar"`), without("reply", "m7"), `{"phone":"` + phone + `","text":"cancelar"}`},
 		{"picture", user(`"messageId":"m3","userFile":{"payload":{}}`), without("reply", "m3"), `{"phone":"` + phone + `"}`},
 	}
 	for _, test := range tests {
