@@ -24,6 +24,8 @@ type EventStore interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	TenantOf(ctx context.Context, agentID string) (string, error)
 	SaveReply(ctx context.Context, tenant string, r reaction.Reply) error
+	// SettleReplies removes the mark of the doubtful replies on which there is a decision.
+	SettleReplies(ctx context.Context, tenant string, decided func(r reaction.Reply) bool) error
 	Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
 	AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, fresh []campaign.Change) (ledger.Taps, error)
 	Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/reaction"
@@ -118,7 +119,7 @@ func (a *Applier) recordOptOuts(ctx context.Context, byEvent []*optChange, errs 
 		}
 	}
 	for tenant := range changes {
-		if err := a.OptOuts.Record(ctx, tenant, changes[tenant]); err != nil {
+		if err := a.recordOptOutsOf(ctx, tenant, changes[tenant]); err != nil {
 			for _, i := range events[tenant] {
 				errs[i] = fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
 			}
@@ -126,6 +127,20 @@ func (a *Applier) recordOptOuts(ctx context.Context, byEvent []*optChange, errs 
 		}
 		countOptOuts(ctx, tenant, made[tenant])
 	}
+}
+
+// recordOptOutsOf records the changes of a tenant. They decide on the doubtful replies of their numbers.
+func (a *Applier) recordOptOutsOf(ctx context.Context, tenant string, changes []campaign.OptChange) error {
+	if err := a.OptOuts.Record(ctx, tenant, changes); err != nil {
+		return err
+	}
+	latest := map[string]time.Time{}
+	for _, c := range changes {
+		if c.At.After(latest[c.Phone]) {
+			latest[c.Phone] = c.At
+		}
+	}
+	return a.Store.SettleReplies(ctx, tenant, func(r reaction.Reply) bool { return !r.At.After(latest[r.Phone]) })
 }
 
 func (a *Applier) content(ctx context.Context, t reaction.EventTask) (content reaction.EventContent, err error) {
@@ -186,12 +201,24 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h deli
 // with the batch of its message.
 func (a *Applier) keepReply(ctx context.Context, tenant string, r *answer, h delivery.Event) error {
 	if r.tap == nil {
-		if err := a.Store.SaveReply(ctx, tenant, reaction.NewReply(r.At, r.Blob, h.Phone, h.Text)); err != nil {
+		if err := a.saveReply(ctx, tenant, r, h); err != nil {
 			return err
 		}
 	}
 	h.Kind = delivery.KindReplied
 	return a.queueWebhook(ctx, tenant, r.EventTask, h, r.repliesTo)
+}
+
+// saveReply stores a written reply. It is doubtful if it may be the opt-out of a number that is not opted out.
+func (a *Applier) saveReply(ctx context.Context, tenant string, r *answer, h delivery.Event) (err error) {
+	reply := reaction.NewReply(r.At, r.Blob, h.Phone, h.Text)
+	if reaction.MayOptOut(r.Kind, h.Text, r.content.Postback) {
+		out := campaign.OptChange{Phone: h.Phone, Out: true, At: r.At, Origin: campaign.OriginMessage}
+		if reply.Doubtful, err = a.OptOuts.WouldChange(ctx, tenant, out); err != nil {
+			return err
+		}
+	}
+	return a.Store.SaveReply(ctx, tenant, reply)
 }
 
 // repliesTo reports whether the endpoint receives the answer as a reply. An endpoint that

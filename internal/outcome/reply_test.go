@@ -42,6 +42,15 @@ func (p *people) SaveReply(_ context.Context, tenant string, r reaction.Reply) e
 	return nil
 }
 
+// SettleReplies removes the marks of replies.
+func (p *people) SettleReplies(_ context.Context, _ string, decided func(reaction.Reply) bool) error {
+	for key, r := range p.replies {
+		r.Doubtful = r.Doubtful && !decided(r)
+		p.replies[key] = r
+	}
+	return nil
+}
+
 func (p *people) FindBatch(context.Context, campaign.BatchKey) (campaign.Batch, error) {
 	return campaign.Batch{BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "tenant"}}, AgentID: p.agent, Accepted: 3, AcceptedAt: time.Now()}, p.findErr
 }
@@ -116,6 +125,10 @@ func TestHandle_OptOutKeywords(t *testing.T) {
 		{reaction.EventContent{Text: "Parar \u2764\ufe0f"}, true, false},
 		{reaction.EventContent{Text: "Não quero mais", Postback: "PARAR"}, true, false},
 		{reaction.EventContent{Text: "não vou parar"}, false, false},
+		{reaction.EventContent{Text: "Oi, não quero mais receber. Obrigada!"}, true, false},
+		{reaction.EventContent{Text: "cancelar"}, false, false},
+		{reaction.EventContent{Text: "Sair", Postback: "Sair"}, false, false},
+		{reaction.EventContent{Text: "Cancelar", Postback: "data"}, false, false},
 		{reaction.EventContent{Text: "começar"}, false, true},
 		{reaction.EventContent{Text: "COMEÇAR."}, false, true},
 		{reaction.EventContent{Text: "Comec\u0327ar"}, false, true},
@@ -137,6 +150,49 @@ func TestHandle_OptOutKeywords(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A typed reply that may be an opt-out waits for a person. A later change of its number decides, an earlier one does not.
+func TestHandle_DoubtfulReply(t *testing.T) {
+	t.Parallel()
+	content := reaction.EventContent{Phone: "+5511900000000", Text: "quero cancelar"}
+	tests := map[string]struct {
+		content reaction.EventContent
+		latest  campaign.OptChange
+		then    reaction.EventKind
+		at      time.Time
+		want    int
+	}{
+		"typed":                        {content: content, want: 1},
+		"tapped":                       {content: reaction.EventContent{Phone: content.Phone, Text: content.Text, Postback: "data"}},
+		"opted out already":            {content: content, latest: campaign.OptChange{Out: true, At: time.Unix(1, 0)}},
+		"followed by an opt-out":       {content: content, then: reaction.EventOptOut, at: time.Unix(11, 0)},
+		"followed by an opt-in":        {content: content, then: reaction.EventOptIn, at: time.Unix(11, 0)},
+		"after an opt-in that is late": {content: content, then: reaction.EventOptIn, at: time.Unix(9, 0), want: 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: test.content, latest: test.latest}
+			err := p.apply(t, reaction.EventReply, time.Unix(10, 0))
+			if err == nil && test.then != "" {
+				err = p.apply(t, test.then, test.at)
+			}
+			if err != nil || p.doubtful() != test.want || len(p.replies) != 1 {
+				t.Errorf("%d of %d replies are doubtful, want %d; error %v", p.doubtful(), len(p.replies), test.want, err)
+			}
+		})
+	}
+}
+
+// doubtful returns the number of replies that are marked.
+func (p *people) doubtful() (n int) {
+	for _, r := range p.replies {
+		if r.Doubtful {
+			n++
+		}
+	}
+	return n
 }
 
 // An opt-out stays marked until it is recorded: an erasure keeps a marked content.

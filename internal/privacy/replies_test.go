@@ -23,6 +23,9 @@ func TestErase_Replies(t *testing.T) {
 	save := func(tenant string, at time.Time, event string, number uint64, text string) {
 		w.must(w.store.SaveReply(t.Context(), tenant, reaction.NewReply(at, event, written(number), text)))
 	}
+	doubt := reaction.NewReply(at.Add(-time.Minute), "events/a/5", written(ana), "cancelar")
+	doubt.Doubtful = true
+	w.must(w.store.SaveReply(t.Context(), w.tenant.ID, doubt))
 	long := strings.Repeat("ção ", 400)
 	save(w.tenant.ID, at, "events/a/1", ana, "Oi")
 	save(w.tenant.ID, at.Add(time.Second), "events/a/1", ana, "Oi") // repeated by the provider, without a time
@@ -30,14 +33,17 @@ func TestErase_Replies(t *testing.T) {
 	save(w.tenant.ID, at, "events/a/3", bruno, "Oi de Bruno")
 	save(another, at, "events/a/4", ana, "Oi, outra loja")
 	x := w.export(ana)
-	if len(x.Replies) != 2 || x.Replies[1].Text != "Oi" {
+	if len(x.Replies) != 3 || x.Replies[1].Text != "cancelar" || x.Replies[2].Text != "Oi" {
 		t.Fatalf("exported %+v", x.Replies)
 	}
 	if text := x.Replies[0].Text; len(text) > reaction.MaxReplyText || len(text) < reaction.MaxReplyText-3 || !strings.HasPrefix(long, text) {
 		t.Errorf("a long reply is kept as %d bytes", len(text))
 	}
-	if done := w.erase(ana); done.Replies != 3 || done.Nothing() {
-		t.Errorf("erased %+v, want both rows of the repeated reply and the long one", done)
+	if done := w.erase(ana); done.Replies != 4 || done.Nothing() {
+		t.Errorf("erased %+v, want both rows of the repeated reply, the long one and the doubtful one", done)
+	}
+	if left, err := w.store.DoubtfulReplies(t.Context(), w.tenant.ID, "", 0); err != nil || len(left) > 0 {
+		t.Errorf("after the erasure, %d doubtful replies, error %v", len(left), err)
 	}
 	if x := w.export(ana); !x.Nothing() {
 		t.Errorf("after the erasure: %+v", x.Replies)

@@ -258,6 +258,10 @@ func (m mortal) Revoke(ctx context.Context, agent campaign.Agent, messageID, pho
 	return m.w.death.call("revoke", func() error { return m.w.provider.Revoke(ctx, agent, messageID, phone) })
 }
 
+func (m mortal) SettleReplies(ctx context.Context, tenant string, decided func(reaction.Reply) bool) error {
+	return m.w.death.call("SettleReplies", func() error { return m.w.store.SettleReplies(ctx, tenant, decided) })
+}
+
 func (m mortal) SaveReply(ctx context.Context, tenant string, r reaction.Reply) error {
 	return m.w.death.call("SaveReply", func() error { return m.w.store.SaveReply(ctx, tenant, r) })
 }

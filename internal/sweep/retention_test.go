@@ -143,6 +143,7 @@ func TestRetention_EveryRowExpires(t *testing.T) {
 	w.live(b)
 	w.answer(reaction.EventReply, "+5511900000001", "obrigado")
 	w.answer(reaction.EventOptOut, "+5511900000002", "")
+	w.answer(reaction.EventReply, "+5511900000003", "cancelar")
 	for w.deliver(w.events, w.applier(), 500) { // its webhooks stay pending
 	}
 	w.leaveTraces(b)
@@ -182,7 +183,7 @@ func TestRetention_EveryRowExpires(t *testing.T) {
 func checkSeen(t *testing.T, seen map[string]bool) {
 	t.Helper()
 	want := slices.Collect(maps.Keys(keptFor))
-	want = append(want, "AUDIT", "B HEAD", "C BATCH#", "C RESULTS", "FAM", "FORM", "I IDEM", "RATE", "REPLIES", "RT")
+	want = append(want, "AUDIT", "B HEAD", "C BATCH#", "C RESULTS", "DOUBTS", "FAM", "FORM", "I IDEM", "RATE", "REPLIES", "RT")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(seen))); diff != "" {
 		t.Errorf("kinds of rows (-want +got):\n%s", diff)

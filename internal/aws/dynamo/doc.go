@@ -60,6 +60,7 @@
 //	LISTS#tenant          name                 list of numbers without messages: lists, dashboard; lists, dashboard, dispatch, send, query, webhook, exports, privacy, sweep, restore
 //	LISTS#tenant          #                    guard of the numbers of lists: lists, dashboard; the same
 //	REPLIES#tenant        time#hash            written reply: outcome; dashboard, privacy
+//	DOUBTS#tenant         time#hash            reply that may be an opt-out, until it is settled: outcome; outcome, dashboard, privacy
 //	AUDIT#tenant          time                 audit log entry: dashboard, templates; dashboard
 //	FORM#tenant           hash                 submitted form token: dashboard; the same
 //	TEN#tenant            TESTNUMBERS          saved numbers for tests: dashboard, privacy; the same

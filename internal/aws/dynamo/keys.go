@@ -214,6 +214,10 @@ func listGuardKey(tenant string) Item { return listKey(tenant, "#") }
 
 func replyKey(tenant, id string) Item { return keyOf("REPLIES#"+tenant, id) }
 
+// doubtKey is the second row of a doubtful reply. These rows have a partition of their own, so that counting them does
+// not read all replies.
+func doubtKey(tenant, id string) Item { return keyOf("DOUBTS#"+tenant, id) }
+
 // auditKey is the key of an audit log entry. place is the time in nanoseconds since 1970;
 // until the year 2286, all have 19 digits.
 func auditKey(tenant, place string) Item { return keyOf("AUDIT#"+tenant, place) }

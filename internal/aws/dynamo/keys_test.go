@@ -68,6 +68,7 @@ func builtKeys() map[string][]Item {
 		"listKey":            {listKey("tenant", "name")},
 		"listGuardKey":       {listGuardKey("tenant")},
 		"replyKey":           {replyKey("tenant", "20261126#"+hash)},
+		"doubtKey":           {doubtKey("tenant", "20261126#"+hash)},
 		"auditKey":           {auditKey("tenant", "1800000000000000000")},
 		"formKey":            {formKey("tenant", "token")},
 		"submissionKey":      {submissionKey(id)},
