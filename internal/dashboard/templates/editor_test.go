@@ -496,6 +496,23 @@ func TestEditor_ClassHint(t *testing.T) {
 	}
 }
 
+// The editor warns of buttons that read as an opt-out: a tap opts out for "Parar" only.
+func TestEditor_WarnsOfStops(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.admin.Header.Set("Hx-Request", "true")
+	for button, warns := range map[string]bool{
+		`{"t":"Sair"}`: true, `{"t":"Cancelar"}`: true, `{"t":"Não quero mais receber"}`: true,
+		`{"t":"Parar"}`: false, `{"t":"PARAR!"}`: false, `{"t":"Cancelar consulta"}`: false, `{"t":"Sim"}`: false,
+		`{"t":"Sair","k":"openUrl","u":"https://e.example/"}`: false,
+	} {
+		page := b.admin.Post(list+"/preview", url.Values{"kind": {"text"}, "card-title": {""}, "body": {"Ola"}, "s1": {button}})
+		if got := strings.Contains(page.Text(), "does not opt out"); got != warns {
+			t.Errorf("%s: warns %v: %s", button, got, page.Text())
+		}
+	}
+}
+
 // Only a change of the billing class is announced.
 func TestPreview_AnnouncesTheClass(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,7 @@ type form struct {
 	Phone   preview.Phone
 	Counts  []count
 	Hint    hint
+	Stops   []string      // texts of buttons that read as an opt-out and are none
 	Before  content.Class // before the last change, as the form says
 	Notes   []string      // errors
 	Refused bool
@@ -57,7 +58,7 @@ func (s *Pages) files(p *web.Page) (newest []file, err error) {
 
 func newForm(p *web.Page, d draft) *form {
 	t := d.template(p.Session.Tenant)
-	f := &form{draft: d, page: p, variables: variablesOf(t), Counts: counts(p, t), Hint: hintOf(p, t.Content), errors: map[string]string{}}
+	f := &form{draft: d, page: p, variables: variablesOf(t), Counts: counts(p, t), Hint: hintOf(p, t.Content), Stops: stopsOf(t.Content), errors: map[string]string{}}
 	f.Newer = overwritten(p)
 	f.Phone, f.Cut = web.Phone(p, t.Content, p.T("templates.preview"), previewWeight(d))
 	f.Before = content.Class(p.R.PostForm.Get("class"))
