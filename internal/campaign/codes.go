@@ -146,7 +146,7 @@ var MessageCodes = []MessageCode{
 		Reason:  Text{"The recipient has opted out of messages.", "O destinatário pediu para não receber mensagens."},
 		Meaning: Text{"The recipient asked for no further messages.", "O destinatário pediu para não receber mais mensagens."},
 		Action:  Text{"Do not write to them.", "Não escreva para ele."},
-		Cause: "The recipient texted `parar` or unsubscribed, and has not texted `começar` since. " +
+		Cause: "The recipient texted `parar` or a phrase such as `não quero mais receber`, or unsubscribed, and has not texted `começar` since. " +
 			"An opt-out applies to all campaigns of the tenant.",
 	},
 	{

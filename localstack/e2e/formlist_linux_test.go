@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/app/dashboard"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/media/mediafile"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -162,6 +163,15 @@ var peopleForms = []sentForm{
 		form: "/dashboard/people/opt-outs/remove", page: "POST /dashboard/people/opt-outs/removal?phone=21987650003",
 		first: url.Values{"asked": {"yes"}},
 	},
+	{form: "/dashboard/people/replies", page: "/dashboard/people/replies", first: url.Values{"decision": {"out"}}, prepare: (*formWalk).addDoubt},
+}
+
+// addDoubt stores a reply that may be an opt-out.
+func (w *formWalk) addDoubt() {
+	w.t.Helper()
+	reply := reaction.NewReply(time.Now(), "events/"+rand.Text(), "+5521987650005", "cancelar")
+	reply.Doubtful = true
+	must(w.t, w.c.store().SaveReply(w.t.Context(), w.kept["tenant"], reply))
 }
 
 // The list of the first form is the one of the others.

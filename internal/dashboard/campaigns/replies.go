@@ -21,6 +21,7 @@ type repliesPage struct {
 	Known   bool // the replies are kept
 	People  int
 	N       int
+	Doubts  int  // those that may be opt-outs
 	More    bool // there may be more than N
 	Replies []reaction.Reply
 	Next    string // cursor of the next page
@@ -59,8 +60,18 @@ func (s *Pages) addReplies(p *web.Page, l *repliesPage) error {
 	}
 	found, err := s.Messages.RepliesOfRecipients(ctx, l.ID, all)
 	l.Known, l.More, l.N, l.People = true, len(all) == maxReplies, len(found), peopleOf(found)
+	l.Doubts = doubtsOf(found)
 	l.page(found, p.Query("after"))
 	return err
+}
+
+func doubtsOf(replies []reaction.Reply) (n int) {
+	for _, r := range replies {
+		if r.Doubtful {
+			n++
+		}
+	}
+	return n
 }
 
 func peopleOf(replies []reaction.Reply) int {

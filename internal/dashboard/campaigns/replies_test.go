@@ -62,6 +62,29 @@ func TestCampaign_Replies(t *testing.T) {
 	}
 }
 
+// A reply that may be an opt-out is counted and marked, and an admin can decide on it.
+func TestCampaign_DoubtfulReplies(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	b := d.running("Natal")
+	const phone = "+5511980010003"
+	doubt := reaction.NewReply(noon.Add(-time.Hour), "events/agent/doubt", phone, "quero cancelar")
+	doubt.Doubtful = true
+	d.must(d.store.SaveReply(t.Context(), d.tenant, doubt))
+	d.wrote(phone, "Que horas abre?", noon.Add(-time.Minute))
+	page := d.admin().Get(pathOf(b) + "/replies")
+	if text := page.Text(); !strings.Contains(text, "There are 2 replies. 1 reply may be an opt-out.") || !strings.Contains(text, "quero cancelar May be an opt-out Stop sending to this number Not an opt-out") {
+		t.Errorf("the page is:\n%s", text)
+	}
+	if page.Value("reply") != doubt.ID || strings.Count(page.Body, `action="/dashboard/people/replies"`) != 1 {
+		t.Errorf("the form is of %q", page.Value("reply"))
+	}
+	d.must(d.store.SettleReplies(t.Context(), d.tenant, func(reaction.Reply) bool { return true }))
+	if text := d.admin().Get(pathOf(b) + "/replies").Text(); strings.Contains(text, "opt-out") || !strings.Contains(text, "quero cancelar") {
+		t.Errorf("after the decision, the page is:\n%s", text)
+	}
+}
+
 // Replies are listed 50 on a page, and not after they were deleted.
 func TestCampaign_RepliesPages(t *testing.T) {
 	t.Parallel()

@@ -26,6 +26,10 @@ type Store interface {
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
 	// RepliesOf returns what a phone number wrote to a tenant, the newest first.
 	RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error)
+	// DoubtfulReplies returns replies that may be opt-outs before the reply with an ID, the newest first, up to limit.
+	DoubtfulReplies(ctx context.Context, tenant, before string, limit int) ([]reaction.Reply, error)
+	DoubtfulReply(ctx context.Context, tenant, id string) (reaction.Reply, error)
+	SettleReplies(ctx context.Context, tenant string, decided func(r reaction.Reply) bool) error
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)
 }
@@ -52,6 +56,8 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, Path, web.RoleViewer, s.show)
 	ui.Post(mux, Path, web.RoleViewer, s.show) // a further page of opt-outs
 	ui.Post(mux, Path+"/find", web.RoleViewer, s.find)
+	ui.Get(mux, doubtsPath, web.RoleViewer, s.doubts)
+	ui.Post(mux, doubtsPath, web.RoleAdmin, s.decide)
 	ui.Post(mux, Path+"/opt-outs/add", web.RoleAdmin, s.add)
 	ui.Post(mux, Path+"/opt-outs/import", web.RoleAdmin, s.upload)
 	ui.Post(mux, Path+"/opt-outs/export", web.RoleAdmin, s.export) // POST: it writes the audit log

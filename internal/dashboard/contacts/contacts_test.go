@@ -72,7 +72,11 @@ func (s *shards) SwapOptOuts(_ context.Context, tenant string, o campaign.OptOut
 }
 
 // sent has campaigns of the tenant acme. Each has a message to ana.
-type sent struct{ campaigns int }
+type sent struct {
+	*doubted
+
+	campaigns int
+}
 
 func (s sent) ListCampaigns(_ context.Context, tenant, after string, limit int32) (list []campaign.Listed, err error) {
 	if tenant != "acme" {
@@ -124,17 +128,19 @@ func (sent) Find(_ context.Context, c campaign.Campaign, asked search.Query) (se
 
 type bench struct {
 	*webtest.Dashboard
-	lists *optout.Book
+	lists  *optout.Book
+	doubts *doubted
 }
 
 func newBench(t *testing.T, campaigns int) bench {
 	t.Helper()
 	var calls atomic.Int32
 	l := &optout.Book{Store: &shards{rows: map[string]map[int]campaign.OptOuts{}}, Now: func() time.Time { return noon }}
+	d := &doubted{}
 	return bench{webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), contacts.Area(), &contacts.Pages{
-		Store: sent{campaigns}, OptOuts: l, Shards: optout.Shards,
+		Store: sent{d, campaigns}, OptOuts: l, Shards: optout.Shards,
 		Now: func() time.Time { return noon.Add(time.Duration(calls.Add(1)) * time.Second) }, // a later change wins
-	}, sending.Area()), l}
+	}, sending.Area()), l, d}
 }
 
 // optedOut reports whether ana opted out of acme's messages.

@@ -75,7 +75,7 @@ func (s *Pages) find(p *web.Page) error {
 	if len(cursor) > maxCursor {
 		return campaign.ErrNotFound
 	}
-	if err := p.Audit("people.find", masked(number)); err != nil { // of each page: the browser sends the cursor
+	if err := p.Audit("people.find", masked(number.String())); err != nil { // of each page: the browser sends the cursor
 		return err
 	}
 	h := history{Phone: number.String(), Later: cursor != ""}
@@ -104,11 +104,8 @@ func (s *Pages) find(p *web.Page) error {
 // parse parses a number in the spellings of the API, with separators.
 func parse(text string) (e164.Number, *e164.Rejection) { return phone.Parse([]byte(phone.Tidy(text))) }
 
-// masked returns the last digits of a number, for the audit log.
-func masked(number e164.Number) string {
-	digits := number.String()
-	return "•••• " + digits[len(digits)-4:]
-}
+// masked returns the last digits of a phone number, for the audit log.
+func masked(phone string) string { return "•••• " + phone[max(0, len(phone)-4):] }
 
 // search returns messages to a number in campaigns after a cursor, and the cursor of the
 // next campaigns, "" after the last one.

@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression/listfile"
@@ -28,19 +29,32 @@ func (s *Pages) add(p *web.Page) error {
 	if out {
 		return p.Done(Path, "people.done.known")
 	}
-	if err := s.change(p, "people.opt_out", number, true); err != nil {
+	if err := s.change(p, "people.opt_out", campaign.OptChange{Phone: number.String(), Out: true, Origin: campaign.OriginHand}); err != nil {
 		return err
 	}
 	return p.Done(Path, "people.done.added")
 }
 
 // change writes the audit log and records one opt-out or opt-in.
-func (s *Pages) change(p *web.Page, action string, number e164.Number, out bool) error {
-	if err := p.Audit(action, masked(number)); err != nil {
+func (s *Pages) change(p *web.Page, action string, c campaign.OptChange) error {
+	if err := p.Audit(action, masked(c.Phone)); err != nil {
 		return err
 	}
-	change := campaign.OptChange{Phone: number.String(), Out: out, At: s.Now(), Origin: campaign.OriginHand}
-	return s.OptOuts.Record(p.R.Context(), p.Session.Tenant, []campaign.OptChange{change})
+	c.At = s.Now()
+	return s.record(p, []campaign.OptChange{c})
+}
+
+// record records opt-outs and opt-ins. They decide on the doubtful replies of their numbers.
+func (s *Pages) record(p *web.Page, changes []campaign.OptChange) error {
+	ctx, tenant := p.R.Context(), p.Session.Tenant
+	if err := s.OptOuts.Record(ctx, tenant, changes); err != nil {
+		return err
+	}
+	changed := make(map[string]bool, len(changes))
+	for _, c := range changes {
+		changed[c.Phone] = true
+	}
+	return s.Store.SettleReplies(ctx, tenant, func(r reaction.Reply) bool { return changed[r.Phone] })
 }
 
 type removal struct {
@@ -80,7 +94,7 @@ func (s *Pages) remove(p *web.Page) error {
 		return err
 	}
 	if out {
-		if err := s.change(p, "people.opt_in", number, false); err != nil {
+		if err := s.change(p, "people.opt_in", campaign.OptChange{Phone: number.String()}); err != nil {
 			return err
 		}
 	}
@@ -111,7 +125,7 @@ func (s *Pages) upload(p *web.Page) error {
 	for i, n := range numbers {
 		changes[i] = campaign.OptChange{Phone: e164.Number(n).String(), Out: true, At: s.Now(), Origin: campaign.OriginFile}
 	}
-	if err := s.OptOuts.Record(p.R.Context(), p.Session.Tenant, changes); err != nil {
+	if err := s.record(p, changes); err != nil {
 		return err
 	}
 	return p.Done(Path, p.KeyFor("people.done.imported", len(numbers)), p.Number(len(numbers)), p.Number(skipped))

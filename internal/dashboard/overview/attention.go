@@ -16,6 +16,7 @@ type alert struct {
 	Name string // of a campaign or an endpoint, or an amount
 	Path string // "" for none
 	N    int    // things that wait, 0 for none
+	Link string // key of the link's text, "" for the name
 }
 
 // endpoints returns alerts for those that the service has disabled, or that keep failing.
@@ -45,6 +46,27 @@ func (s *Pages) waiting(ctx context.Context, who web.Session) (int, error) {
 	return submission.Waiting(all, who.Email), err
 }
 
+// maxDoubts is the number of replies from which the page does not count them.
+const maxDoubts = 100
+
+// doubts returns the number of replies that may be opt-outs, up to maxDoubts.
+func (s *Pages) doubts(ctx context.Context, tenant string) (int, error) {
+	found, err := s.Store.DoubtfulReplies(ctx, tenant, "", maxDoubts)
+	return len(found), err
+}
+
+// ofDoubts returns the alert for replies that may be opt-outs, if there are any.
+func ofDoubts(doubts int) []alert {
+	one := alert{Key: "doubts", Path: web.Root + "/people/replies", N: doubts, Link: "read"}
+	switch doubts {
+	case 0:
+		return nil
+	case maxDoubts:
+		one.Key, one.N = "doubts_many", 0
+	}
+	return []alert{one}
+}
+
 // noAgent is the pause of a tenant without an agent.
 const noAgent = "no_agent"
 
@@ -52,7 +74,7 @@ const noAgent = "no_agent"
 const nearly = 9
 
 // alerts returns what needs attention, the most important first.
-func alerts(a account.Attention, watched []delivery.WatchedEndpoint, waiting int) (alerts []alert) {
+func alerts(a account.Attention, watched []delivery.WatchedEndpoint, waiting, doubts int) (alerts []alert) {
 	switch a.Pause {
 	case "":
 	case noAgent:
@@ -61,15 +83,16 @@ func alerts(a account.Attention, watched []delivery.WatchedEndpoint, waiting int
 		alerts = append(alerts, alert{Key: "paused"})
 	}
 	if waiting > 0 {
-		alerts = append(alerts, alert{Key: "approvals", Path: web.Root + "/approvals", N: waiting})
+		alerts = append(alerts, alert{Key: "approvals", Path: web.Root + "/approvals", N: waiting, Link: "decide"})
 	}
+	alerts = append(alerts, ofDoubts(doubts)...)
 	const path = web.Root + "/settings/billing"
 	near := func(used, limit campaign.Money) bool { return limit > 0 && used >= limit/10*nearly }
 	if near(a.Used.Day, a.Limits.Day) {
-		alerts = append(alerts, alert{Key: "budget_day", Path: path})
+		alerts = append(alerts, alert{Key: "budget_day", Path: path, Link: "see"})
 	}
 	if near(a.Used.Month, a.Limits.Month) {
-		alerts = append(alerts, alert{Key: "budget_month", Path: path})
+		alerts = append(alerts, alert{Key: "budget_month", Path: path, Link: "see"})
 	}
 	return append(alerts, endpoints(watched)...)
 }

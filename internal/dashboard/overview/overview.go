@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/chart"
 	"campaign-dispatch/internal/dashboard/web/recent"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -32,6 +33,8 @@ type Store interface {
 	web.CampaignStore
 	Attention(ctx context.Context, tenant, date string) (account.Attention, []delivery.WatchedEndpoint, error)
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
+	// DoubtfulReplies returns replies that may be opt-outs and wait for a decision, up to limit.
+	DoubtfulReplies(ctx context.Context, tenant, before string, limit int) ([]reaction.Reply, error)
 }
 
 // Pages are the page of the overview.
@@ -86,14 +89,15 @@ func (s *Pages) show(p *web.Page) error {
 		attention, watched, err = s.Store.Attention(ctx, tenant, localtime.Day(s.Now()))
 		return err
 	})
-	var waiting int
+	var waiting, doubts int
 	group.Go(func() (err error) { waiting, err = s.waiting(ctx, p.Session); return err })
+	group.Go(func() (err error) { doubts, err = s.doubts(ctx, tenant); return err })
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	p.UseBrand(attention.Brand)
 	s.addDays(p, stored, &v)
-	v.Next, v.Alerts = listed.next, append(alerts(attention, watched, waiting), listed.stalled...)
+	v.Next, v.Alerts = listed.next, append(alerts(attention, watched, waiting, doubts), listed.stalled...)
 	if listed.campaigns == 0 {
 		var err error
 		if v.Steps, err = web.Steps(p.R.Context(), s.Store, tenant, listed.tested); err != nil {

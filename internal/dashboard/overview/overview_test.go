@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
@@ -258,4 +259,38 @@ func TestShow_Approvals(t *testing.T) {
 	if strings.Contains(a.Text(), "for your approval") || !strings.Contains(a.Body, `class="button" href="/dashboard/campaigns/new"`) {
 		t.Errorf("the author sees %s", a.Text())
 	}
+}
+
+// Everybody sees how many replies may be opt-outs, until a person decides.
+func TestShow_DoubtfulReplies(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.accept("Natal", func(*campaign.Batch) {})
+	write := func(tenant, phone string, doubtful bool) {
+		r := reaction.NewReply(now, phone, phone, "cancelar")
+		r.Doubtful = doubtful
+		s.must(s.store.SaveReply(t.Context(), tenant, r))
+	}
+	see := func(want string) {
+		t.Helper()
+		if a := s.SignIn(s.tenant, web.RoleViewer).Get(overview.Path); !strings.Contains(a.Text(), want) {
+			t.Errorf("the page does not say %q: %s", want, a.Text())
+		}
+	}
+	write(s.tenant, "+5511900000001", false)
+	write(s.tenant+"x", "+5511900000002", true)
+	see("Nothing needs attention")
+	write(s.tenant, "+5511900000003", true)
+	see("1 reply may be an opt-out. Read and decide")
+	write(s.tenant, "+5511900000004", true)
+	see("2 replies may be opt-outs. Read and decide")
+	if a := s.admin.Get(overview.Path); !strings.Contains(a.Body, `href="/dashboard/people/replies"`) {
+		t.Errorf("no link leads to them: %s", a.Body)
+	}
+	for i := range 100 {
+		write(s.tenant, fmt.Sprint("+", 5511900000100+i), true)
+	}
+	see("More than 99 replies may be opt-outs. Read and decide")
+	s.must(s.store.SettleReplies(t.Context(), s.tenant, func(r reaction.Reply) bool { return r.Phone != "+5511900000003" }))
+	see("1 reply may be an opt-out.")
 }
