@@ -14,6 +14,8 @@ import (
 // number is as long.
 const MaxEcho = 100
 
+const errorFileSeparator = ','
+
 // ErrorFiles begins the keys of error files. The name of a file follows.
 const ErrorFiles = "errors/"
 
@@ -44,17 +46,19 @@ func ReadErrorFile(file []byte) (lines []ErrorLine, err error) {
 func (l ErrorLine) AppendTo(file []byte) []byte {
 	phone := l.Phone
 	if !plainNumber(phone) {
-		phone = harmless(phone)
+		phone = harmless(phone, errorFileSeparator)
 	}
-	return appendRow(file, ',', l.Line, phone, harmless(l.UID), l.Code, harmless(l.Reason))
+	uid, reason := harmless(l.UID, errorFileSeparator), harmless(l.Reason, errorFileSeparator)
+	return appendRow(file, errorFileSeparator, l.Line, phone, uid, l.Code, reason)
 }
 
 // AppendRow appends a line of cells as CSV. Every cell is quoted, and escaped against
-// formula injection unless it is a phone number, which can be in groups.
+// formula injection unless it is a phone number, which can be in groups. With semicolons,
+// it is so in spreadsheets that split cells at commas too.
 func AppendRow(file []byte, separator byte, cells ...string) []byte {
 	for i, cell := range cells {
 		if !plainNumber(cell) && !groupedNumber(cell) {
-			cells[i] = harmless(cell)
+			cells[i] = harmless(cell, separator)
 		}
 	}
 	return appendRow(file, separator, cells...)
@@ -92,10 +96,11 @@ const formulaSigns = "=+-@＝＋－＠﹦﹢﹣﹫"
 // harmless escapes a cell against formula injection. It inserts an apostrophe before each
 // formula sign that a spreadsheet could read as the start of a cell: at the start, after a
 // semicolon or after a control character, ignoring spaces, invisible characters and quotes.
-// Spreadsheets that split at semicolons ignore the quotes of RFC 4180. A leading tab or
-// line break gets an apostrophe too.
-func harmless(cell string) string {
-	if ordinary(cell) {
+// In a file with semicolons, a cell can start after a comma too: spreadsheets that split at
+// another character than the file's separator ignore the quotes of RFC 4180. A leading tab
+// or line break gets an apostrophe too.
+func harmless(cell string, separator byte) string {
+	if ordinary(cell, separator) {
 		return cell
 	}
 	var safe strings.Builder
@@ -110,14 +115,14 @@ func harmless(cell string) string {
 		}
 		safe.WriteString(cell[i : i+size])
 		i += size
-		atStart = separates(c) || atStart && leads(c)
+		atStart = separates(c, separator) || atStart && leads(c)
 	}
 	return safe.String()
 }
 
 // ordinary reports whether a cell starts with a letter or a digit and contains no
 // separator. It is the fast path for most cells.
-func ordinary(cell string) bool {
+func ordinary(cell string, separator byte) bool {
 	if cell == "" {
 		return true
 	}
@@ -126,7 +131,7 @@ func ordinary(cell string) bool {
 	}
 	for i := range len(cell) {
 		switch c := cell[i]; {
-		case c < ' ', c == ';', c == 0x7f,
+		case c < ' ', c == ';', splitsCommas(c, separator), c == 0x7f,
 			c == 0xc2, c == 0xe2: // first bytes of the multi-byte separators
 			return false
 		}
@@ -134,9 +139,12 @@ func ordinary(cell string) bool {
 	return true
 }
 
-func separates(c rune) bool {
-	return c == ';' || unicode.IsControl(c) || c == '\u2028' || c == '\u2029'
+func separates(c rune, separator byte) bool {
+	return c == ';' || splitsCommas(c, separator) || unicode.IsControl(c) || c == '\u2028' || c == '\u2029'
 }
+
+// splitsCommas reports whether the character is a comma in a file with semicolons.
+func splitsCommas[T byte | rune](c T, separator byte) bool { return c == ',' && separator == ';' }
 
 // leads reports whether a spreadsheet may ignore the character at the start of a cell.
 func leads(c rune) bool {

@@ -79,6 +79,47 @@ func TestAppendRow_Phone(t *testing.T) {
 	}
 }
 
+// A spreadsheet splits a file at its separator, or at another one in spite of the quotes: no cell is a formula.
+func TestAppendRow_OtherSeparator(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		separator  byte
+		sent, want string
+	}{
+		{';', "a,=1", "a,'=1"}, {';', "Oi, @loja", "Oi, '@loja"}, {';', `a,"=1"`, `a,"'=1"`}, {';', "1,-2", "1,'-2"}, {';', ",＝1", ",'＝1"},
+		{';', "a;=1", "a;'=1"}, {';', "Ana, 10", "Ana, 10"}, {',', "a;=1", "a;'=1"}, {',', "a,=1", "a,=1"},
+	} {
+		file := string(campaign.AppendRow(nil, test.separator, "x", test.sent, "y"))
+		row, err := csv.NewReader(strings.NewReader(strings.ReplaceAll(file, `";"`, `","`))).Read()
+		if err != nil || row[1] != test.want {
+			t.Errorf("%q with %c: %q, error %v", test.sent, test.separator, row, err)
+		}
+		for _, separators := range []string{",", ";", "\t", ",;", ",;\t"} {
+			if all := cells(file, separators); slices.ContainsFunc(all, beginsFormula) {
+				t.Errorf("%q with %c, split at %q: %q", test.sent, test.separator, separators, all)
+			}
+		}
+	}
+}
+
+func FuzzAppendRow(f *testing.F) {
+	for _, cell := range []string{"a,=1", `",=1`, ";,\"\"=1\"", "a\n,\"", " ,\u200b+1", "+55 11 98765-4321"} {
+		f.Add(cell, cell)
+	}
+	f.Fuzz(func(t *testing.T, first, second string) {
+		for _, separator := range []byte{',', ';'} {
+			file := string(campaign.AppendRow(nil, separator, "x", first, second))
+			for _, separators := range []string{",", ";", "\t", ",;", ",;\t"} {
+				for _, cell := range cells(file, separators) {
+					if beginsFormula(cell) && cell != first && cell != second {
+						t.Errorf("separated by %q, a cell is %q in\n%q", separators, cell, file)
+					}
+				}
+			}
+		}
+	})
+}
+
 func TestErrorLine_Phone(t *testing.T) {
 	t.Parallel()
 	for sent, want := range map[string]string{
