@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/netguard"
@@ -182,6 +183,8 @@ func (d *Service) checkAddress(address string) error {
 		return input("url_user", "the url contains a user name or password: remove them, webhooks are signed instead")
 	case u.Fragment != "":
 		return input("url_fragment", "the url has a #fragment, which is never sent: remove it")
+	case !content.UsablePort(u):
+		return input("url_port", "the url has a port that does not exist: use one from 1 to 65535, or none")
 	case d.LocalWebhooks && (u.Scheme == "http" || u.Scheme == "https") && netguard.LoopbackHost(u.Hostname()):
 		return nil
 	case u.Scheme != "https":

@@ -181,6 +181,8 @@ func TestFlaws(t *testing.T) {
 		"file without URL":         {content.Content{File: &content.File{}}, content.Flaw{Part: content.PartFile, Code: content.FlawBlank}},
 		"unknown kind":             {suggestion(content.Suggestion{Kind: "dance"}), content.Flaw{Place: content.Place{Suggestion: first}, Part: content.PartSuggestion, Code: content.FlawUnknown}},
 		"no URL":                   {suggestion(content.Suggestion{Kind: content.OpenURL}), content.Flaw{Place: content.Place{Suggestion: first}, Part: content.PartURL, Code: content.FlawBlank}},
+		"port 0":                   {suggestion(content.Suggestion{Kind: content.OpenURL, URL: "https://e.example:0/"}), content.Flaw{Place: content.Place{Suggestion: first}, Part: content.PartURL, Code: content.FlawNotHTTPS}},
+		"port 99999":               {content.Content{Card: &content.Card{Media: &content.Media{URL: "https://e.example:99999/"}}}, content.Flaw{Part: content.PartMedia, Code: content.FlawNotHTTPS}},
 		"URL over http":            {suggestion(content.Suggestion{Kind: content.OpenURL, URL: "http://e.example"}), content.Flaw{Place: content.Place{Suggestion: first}, Part: content.PartURL, Code: content.FlawNotHTTPS}},
 		"URL too long":             {suggestion(content.Suggestion{Kind: content.OpenURL, URL: "https://e.example/" + strings.Repeat("a", 2031)}), content.Flaw{Place: content.Place{Suggestion: first}, Part: content.PartURL, Code: content.FlawTooLong, Have: 2049, Most: 2048}},
 		"unknown webview":          {suggestion(content.Suggestion{Kind: content.OpenURL, URL: "https://e.example", Webview: "wide"}), content.Flaw{Place: content.Place{Suggestion: first}, Part: content.PartWebview, Code: content.FlawUnknown}},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"sort"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
@@ -105,7 +106,13 @@ func fixedHost(address string) bool {
 // ValidURL reports whether messages can have the URL: https with a host, or http of 127.0.0.1 in a local stack.
 func ValidURL(address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && (u.Scheme == "https" || loopback.Load() && localURL(u)) && u.Hostname() != "" && u.User == nil
+	return err == nil && (u.Scheme == "https" || loopback.Load() && localURL(u)) && u.Hostname() != "" && UsablePort(u) && u.User == nil
+}
+
+// UsablePort reports whether a URL has no port, or one from 1 to 65535.
+func UsablePort(u *url.URL) bool {
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return u.Port() == "" || err == nil && n > 0
 }
 
 // loopback permits http URLs of this machine.
