@@ -53,7 +53,7 @@ var (
 	everyonesPages = []string{
 		"/dashboard/overview", "/dashboard/overview/reads",
 		"/dashboard/campaigns", "/dashboard/campaigns/one", "/dashboard/campaigns/one/messages", "/dashboard/campaigns/one/exports",
-		"/dashboard/submissions", "/dashboard/approvals", "/dashboard/people", "/dashboard/lists", "/dashboard/templates", "/dashboard/templates/one", "/dashboard/media", "/dashboard/settings/webhooks",
+		"/dashboard/submissions", "/dashboard/approvals", "/dashboard/people", "/dashboard/people/replies", "/dashboard/lists", "/dashboard/templates", "/dashboard/templates/one", "/dashboard/media", "/dashboard/settings/webhooks",
 		"/dashboard/settings/billing", "/dashboard/settings/hours", "/dashboard/settings/brand",
 		"/dashboard/docs", "/dashboard/docs/dispatchCampaign", "/dashboard/docs/webhooks", "/dashboard/docs/webhook-types", "/dashboard/docs/states", "/dashboard/docs/errors",
 		"/dashboard/docs/retry-a-call-safely", "/dashboard/docs/receive-webhooks", "/dashboard/docs/test-failures-in-the-sandbox",
