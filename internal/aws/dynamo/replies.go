@@ -68,6 +68,9 @@ func (s *ReplyStore) RepliesOf(ctx context.Context, tenant, phone string) ([]rea
 func (s *ReplyStore) DoubtfulReplies(ctx context.Context, tenant, before string, limit int) ([]reaction.Reply, error) {
 	in := queryOf(s.Campaigns, "pk = :pk AND sk < :before", Item{":pk": doubtKey(tenant, "")["pk"], ":before": text(cmp.Or(before, "~"))})
 	in.ConsistentRead = aws.Bool(true)
+	if limit > 0 {
+		in.Limit = aws.Int32(int32(limit)) //nolint:gosec // a hundred
+	}
 	found, err := s.replies(ctx, tenant, in, limit)
 	for i := range found {
 		found[i].Doubtful = true
