@@ -82,7 +82,7 @@ func TestDoubts_Decide(t *testing.T) {
 		t.Errorf("the second time:\n%s", a.Text())
 	}
 	keep := url.Values{"reply": {admin.Get(doubts).Value("reply")}, "decision": {"keep"}}
-	if a := admin.Follow(admin.Post(doubts, keep)); !strings.Contains(a.Text(), "keeps getting messages") || !strings.Contains(a.Text(), "no replies to decide on") {
+	if a := admin.Follow(admin.Post(doubts, keep)); !strings.Contains(a.Text(), "keeps getting messages") || !strings.Contains(a.Text(), "No reply is in doubt") {
 		t.Errorf("after the last decision:\n%s", a.Text())
 	}
 	if since, _, err := b.lists.Since(t.Context(), "acme", bia); err != nil || since {
