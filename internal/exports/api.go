@@ -1,8 +1,6 @@
 package exports
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -10,7 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/httpapi/jsonscan"
+	"campaign-dispatch/internal/httpapi/jsonbody"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/settings/account"
 )
@@ -101,18 +99,9 @@ func readRequest(r *http.Request) (q export.Request, err error) {
 	if err != nil || len(body) == 0 {
 		return q, err
 	}
-	if malformed := jsonscan.Check(body); malformed != nil {
-		return q, invalid("", malformed.Code, malformed.Located()+".")
-	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&q); err != nil || body[bytes.IndexFunc(body, notSpace)] != '{' {
-		return q, invalid("", jsonscan.InvalidType, "The body must be an object with kind, statuses, format and language.")
-	}
-	return q, nil
+	err = jsonbody.Decode(body, &q)
+	return q, err
 }
-
-func notSpace(c rune) bool { return c != ' ' && c != '\t' && c != '\r' && c != '\n' }
 
 // ServeStatus returns the progress of an export.
 func (s *Service) ServeStatus(w http.ResponseWriter, r *http.Request) error {

@@ -47,8 +47,8 @@ const (
 
 // Location is a place: a point with a label, or the result of a search near the recipient.
 type Location struct {
-	Latitude  float64 `json:"latitude,omitempty"`
-	Longitude float64 `json:"longitude,omitempty"`
+	Latitude  float64 `json:"latitude,omitempty" with:"longitude"` // a body with one of them needs both
+	Longitude float64 `json:"longitude,omitempty" with:"latitude"`
 	Label     string  `json:"label,omitempty"`
 	Query     string  `json:"query,omitempty"`
 }
