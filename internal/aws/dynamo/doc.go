@@ -59,6 +59,7 @@
 //	OPT#tenant#shard      part                 part of a large shard: dashboard, optout, restore; dashboard, send, privacy
 //	LISTS#tenant          name                 list of numbers without messages: lists, dashboard; lists, dashboard, dispatch, send, query, webhook, exports, privacy, sweep, restore
 //	LISTS#tenant          #                    guard of the numbers of lists: lists, dashboard; the same
+//	LISTS#tenant          !                    guard of the maximum of lists: lists, dashboard; the same
 //	REPLIES#tenant        time#hash            written reply: outcome; dashboard, privacy
 //	DOUBTS#tenant         time#hash            reply that may be an opt-out, until it is settled: outcome; outcome, dashboard, privacy
 //	AUDIT#tenant          time                 audit log entry: dashboard, templates; dashboard

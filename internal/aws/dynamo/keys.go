@@ -212,6 +212,9 @@ func listKey(tenant, name string) Item { return keyOf("LISTS#"+tenant, name) }
 // listGuardKey is before all names.
 func listGuardKey(tenant string) Item { return listKey(tenant, "#") }
 
+// listAdditionsKey is before the guard, so that no list of rows has it.
+func listAdditionsKey(tenant string) Item { return listKey(tenant, "!") }
+
 func replyKey(tenant, id string) Item { return keyOf("REPLIES#"+tenant, id) }
 
 // doubtKey is the second row of a doubtful reply. These rows have a partition of their own, so that counting them does

@@ -66,6 +66,7 @@ func builtKeys() map[string][]Item {
 		"optOutKey":          {optOutKey("tenant", 1)},
 		"optOutPartKey":      {optOutPartKey("tenant", 1, "part")},
 		"listKey":            {listKey("tenant", "name")},
+		"listAdditionsKey":   {listAdditionsKey("tenant")},
 		"listGuardKey":       {listGuardKey("tenant")},
 		"replyKey":           {replyKey("tenant", "20261126#"+hash)},
 		"doubtKey":           {doubtKey("tenant", "20261126#"+hash)},

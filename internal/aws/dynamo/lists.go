@@ -30,16 +30,33 @@ func (s *ListStore) Lists(ctx context.Context, tenant string) ([]suppression.Lis
 	return lists, nil
 }
 
+// ListAdditions returns how often a list of the tenant was created, or created again after its deletion.
+func (s *ListStore) ListAdditions(ctx context.Context, tenant string) (int, error) {
+	guard, err := s.find(ctx, "read the guard of the lists of tenant "+tenant, listAdditionsKey(tenant))
+	return getInt(guard, "additions"), err
+}
+
 // SaveList writes the next version of a list and an entry of the audit log, if the stored version is
-// still l's. A new list is written only if the tenant has as many others, deleted ones included. It
-// reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *ListStore) SaveList(ctx context.Context, l suppression.List, others int, e account.AuditEntry) (bool, error) {
-	items := []types.TransactWriteItem{s.putAfter(listRow(l), "version", l.Version)}
+// still l's. It reports whether it did. After a lost response, it can report false although it succeeded.
+func (s *ListStore) SaveList(ctx context.Context, l suppression.List, e account.AuditEntry) (bool, error) {
+	return s.saveList(ctx, l, nil, e)
+}
+
+// AddList is SaveList for a list that does not exist, or is deleted. It writes only if ListAdditions is still
+// additions. A new list also needs the next number.
+func (s *ListStore) AddList(ctx context.Context, l suppression.List, additions int, e account.AuditEntry) (bool, error) {
+	guards := []types.TransactWriteItem{s.nextAddition(listAdditionsKey(l.Tenant), additions)}
 	if l.Version == 0 {
-		items = append(items, s.nextAddition(listGuardKey(l.Tenant), others))
+		guards = append(guards, s.nextAddition(listGuardKey(l.Tenant), l.Number-1))
 	}
-	saved := false
-	err := untilFree(func(later int) (done bool, err error) {
+	return s.saveList(ctx, l, guards, e)
+}
+
+func (s *ListStore) saveList(
+	ctx context.Context, l suppression.List, guards []types.TransactWriteItem, e account.AuditEntry,
+) (saved bool, err error) {
+	items := append([]types.TransactWriteItem{s.putAfter(listRow(l), "version", l.Version)}, guards...)
+	err = untilFree(func(later int) (done bool, err error) {
 		reasons, err := s.transact(ctx, append(slices.Clip(items), s.auditWrite(e, later)), rand.Text())
 		if err != nil {
 			return false, fmt.Errorf("write list %s of tenant %s: %w", l.Name, l.Tenant, err)

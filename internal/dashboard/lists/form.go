@@ -38,10 +38,16 @@ func formOf(l suppression.List) form {
 	for _, t := range l.Traffic {
 		f.Traffic[string(t)] = true
 	}
-	if !l.Until.IsZero() {
-		f.Until = l.Until.AddDate(0, 0, -1).In(localtime.SaoPaulo()).Format(time.DateOnly)
-	}
+	f.Until = lastDay(l.Until)
 	return f
+}
+
+// lastDay returns the day in São Paulo on which a list that ends at a time still applies, "" for no end.
+func lastDay(until time.Time) string {
+	if until.IsZero() {
+		return ""
+	}
+	return localtime.Day(until.Add(-time.Nanosecond))
 }
 
 // Kinds returns the purposes of messages in the order of the form.
@@ -50,9 +56,10 @@ func (f form) Kinds() []campaign.Traffic { return suppression.Traffics }
 // Chosen reports whether the list applies to a purpose.
 func (f form) Chosen(t campaign.Traffic) bool { return f.Traffic[string(t)] }
 
-// settings returns the settings of the form. fault is the key of a text, or "". A list ends with its last day.
-func (f form) settings() (settings suppression.Settings, fault string) {
-	settings = suppression.Settings{Reason: f.Reason, Source: f.Source}
+// settings returns the settings of the form for a list with former ones. fault is the key of a text, or "". A
+// list ends with its last day, unless the day was not edited: then it keeps its end.
+func (f form) settings(was suppression.Settings, now time.Time) (settings suppression.Settings, fault string) {
+	settings = suppression.Settings{Reason: f.Reason, Source: f.Source, Until: was.Until}
 	for _, word := range strings.FieldsFunc(f.AreaCodes, func(c rune) bool { return c == ' ' || c == ',' || c == ';' }) {
 		code, err := strconv.Atoi(word)
 		if err != nil {
@@ -65,12 +72,20 @@ func (f form) settings() (settings suppression.Settings, fault string) {
 			settings.Traffic = append(settings.Traffic, t)
 		}
 	}
-	if f.Until != "" {
-		day, err := time.ParseInLocation(time.DateOnly, f.Until, localtime.SaoPaulo())
-		if err != nil {
+	if f.Until != lastDay(was.Until) {
+		var err error
+		if settings.Until, err = endOf(f.Until); err != nil {
 			return settings, "lists.fault.until"
 		}
-		settings.Until = day.AddDate(0, 0, 1)
 	}
-	return settings, web.FaultOf("lists.fault.", settings.Check())
+	return settings, web.FaultOf("lists.fault.", settings.CheckAfter(was, now))
+}
+
+// endOf returns the end of a day in São Paulo, and the zero time for "".
+func endOf(day string) (time.Time, error) {
+	if day == "" {
+		return time.Time{}, nil
+	}
+	begins, err := time.ParseInLocation(time.DateOnly, day, localtime.SaoPaulo())
+	return begins.AddDate(0, 0, 1), err
 }

@@ -129,7 +129,7 @@ func (s *Pages) showAll(p *web.Page, status int, v allPage) error {
 
 func (s *Pages) create(p *web.Page) error {
 	f := readForm(p)
-	settings, fault := f.settings()
+	settings, fault := f.settings(suppression.Settings{}, s.Now())
 	lists, err := s.Book.Lists(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err

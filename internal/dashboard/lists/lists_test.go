@@ -73,7 +73,14 @@ func (o *office) Lists(context.Context, string) ([]suppression.List, error) {
 	return slices.SortedFunc(maps.Values(o.rows), func(a, b suppression.List) int { return a.Number - b.Number }), nil
 }
 
-func (o *office) SaveList(_ context.Context, l suppression.List, _ int, e account.AuditEntry) (bool, error) {
+// ListAdditions is always 0: no test adds two lists at once.
+func (*office) ListAdditions(context.Context, string) (int, error) { return 0, nil }
+
+func (o *office) AddList(ctx context.Context, l suppression.List, _ int, e account.AuditEntry) (bool, error) {
+	return o.SaveList(ctx, l, e)
+}
+
+func (o *office) SaveList(_ context.Context, l suppression.List, e account.AuditEntry) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.rows[l.Name].Version != l.Version {
@@ -229,7 +236,10 @@ func TestCreate_Refused(t *testing.T) {
 		"no reason":  {url.Values{"reason": {""}}, "Enter the reason"},
 		"area code":  {url.Values{"areaCodes": {"11 1"}}, "two digits"},
 		"not a code": {url.Values{"areaCodes": {"SP"}}, "two digits"},
+		"no code":    {url.Values{"areaCodes": {"11 20"}}, "exist in Brazil"},
 		"not a day":  {url.Values{"until": {"amanhã"}}, "day of the calendar"},
+		"yesterday":  {url.Values{"until": {"2026-03-01"}}, "today or later"},
+		"too late":   {url.Values{"until": {"9999-12-31"}}, "day of the calendar"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -429,6 +439,41 @@ func TestSaveAndDelete(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"list.put nao-me-ligue", "list.delete nao-me-ligue"}, o.audited); diff != "" {
 		t.Errorf("audited (-want +got):\n%s", diff)
+	}
+}
+
+// A form that was opened and saved keeps the end of the list to the second, also if it has passed. An edited day ends
+// with the day.
+func TestSave_Until(t *testing.T) {
+	t.Parallel()
+	evening := time.Date(2026, 12, 24, 21, 30, 0, 0, time.UTC) // 18:30 in São Paulo
+	for name, test := range map[string]struct {
+		was, want   time.Time
+		shown, sent string
+	}{
+		"unedited":            {evening, evening, "2026-12-24", "2026-12-24"},
+		"unedited, a day":     {time.Date(2026, 12, 25, 3, 0, 0, 0, time.UTC), time.Date(2026, 12, 25, 3, 0, 0, 0, time.UTC), "2026-12-24", "2026-12-24"},
+		"unedited, passed":    {time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), "2026-01-01", "2026-01-01"},
+		"unedited, no end":    {time.Time{}, time.Time{}, "", ""},
+		"another day":         {evening, time.Date(2026, 12, 26, 3, 0, 0, 0, time.UTC), "2026-12-24", "2026-12-25"},
+		"no end any more":     {evening, time.Time{}, "2026-12-24", ""},
+		"an end for the list": {time.Time{}, time.Date(2026, 12, 25, 3, 0, 0, 0, time.UTC), "", "2026-12-24"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOffice(t)
+			o.create(5511987654321)
+			l := o.rows["nao-me-ligue"]
+			l.Until = test.was
+			o.rows["nao-me-ligue"] = l
+			if shown := `name="until" type="date" value="` + test.shown + `"`; !strings.Contains(o.admin.Get(list).Body, shown) {
+				t.Errorf("the form does not have %s", shown)
+			}
+			saved := o.admin.Post(list+"/settings", url.Values{"reason": {"Pedido"}, "until": {test.sent}})
+			if got := o.rows["nao-me-ligue"]; !got.Until.Equal(test.want) || got.Reason != "Pedido" {
+				t.Errorf("answered %d; the list ends at %s, want %s", saved.Status, got.Until.UTC(), test.want)
+			}
+		})
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Pages) showList(p *web.Page, status int, l suppression.List, v showPage
 func (s *Pages) save(p *web.Page, l suppression.List) error {
 	f := readForm(p)
 	f.Name = l.Name
-	settings, fault := f.settings()
+	settings, fault := f.settings(l.Settings, s.Now())
 	if fault != "" {
 		return s.showList(p, http.StatusUnprocessableEntity, l, showPage{Form: f, Faults: faults{Settings: fault}})
 	}

@@ -39,5 +39,11 @@ func Code(number uint64) int {
 	return 0
 }
 
+// Exists reports whether Brazil has an area code.
+func Exists(code int) bool {
+	_, known := zones[uint64(code)] //nolint:gosec // a negative code is none
+	return known
+}
+
 // Zone returns the time zone of a Brazilian number, and the zero Zone for a foreign number or an unknown area code.
 func Zone(number uint64) window.Zone { return zones[uint64(Code(number))] } //nolint:gosec // a code is not negative

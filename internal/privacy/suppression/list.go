@@ -24,6 +24,8 @@ const (
 	MaxName     = 40
 
 	maxAreaCodes = 99 - 11 + 1 // more are repeated; a row has room for 400 KB, and is read for each batch
+
+	lastYear = 9999 // JSON has no later ones
 )
 
 // List is a list of numbers that get no messages.
@@ -48,6 +50,30 @@ type Settings struct {
 	Until          time.Time          // when the list ends
 }
 
+// Edit changes settings. Nil fields stay as they are, and empty ones set no limit.
+type Edit struct {
+	Reason, Source *string
+	AreaCodes      *[]int
+	Traffic        *[]campaign.Traffic
+	Until          *time.Time
+}
+
+// Of returns the settings after the edit.
+func (e Edit) Of(s Settings) Settings {
+	set(&s.Reason, e.Reason)
+	set(&s.Source, e.Source)
+	set(&s.AreaCodes, e.AreaCodes)
+	set(&s.Traffic, e.Traffic)
+	set(&s.Until, e.Until)
+	return s
+}
+
+func set[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
 // Segment is an object with numbers that were added to a list, or removed from it. A later segment
 // prevails over an earlier one until it ends.
 type Segment struct {
@@ -60,7 +86,8 @@ type Segment struct {
 // Change is a change of a list. The removed numbers are removed after the others are added.
 type Change struct {
 	Version     *int      // that the list must have, 0 if it must not exist, nil for any
-	Settings    *Settings // nil leaves the settings as they are, and requires that the list exists
+	Settings    *Settings // replaces the settings; nil leaves them as they are
+	Edit        *Edit     // changes the settings; without it and Settings, the list must exist
 	Replace     bool      // the list has only the added numbers then
 	Add, Remove numberset.Set
 	Until       time.Time // when the change of the numbers ends, zero for never
@@ -70,9 +97,9 @@ type Change struct {
 var (
 	ErrName     = &inputerr.Error{Code: "name", Detail: "a list's name has 1 to 40 of a-z, 0-9 and -, and begins with a letter"}
 	ErrText     = &inputerr.Error{Code: "text", Detail: "a reason has 1 to 200 characters, and a source at most 200"}
-	ErrAreaCode = &inputerr.Error{Code: "area_code", Detail: "an area code has two digits, 11 to 99"}
+	ErrAreaCode = &inputerr.Error{Code: "area_code", Detail: "an area code is one of Brazil, with two digits, such as 11"}
 	ErrTraffic  = &inputerr.Error{Code: "traffic", Detail: "a purpose is promotion, transaction, authentication or serviceRequest"}
-	ErrUntil    = &inputerr.Error{Code: "until", Detail: "a list ends in one of the years 2000 to 9999"}
+	ErrUntil    = &inputerr.Error{Code: "until", Detail: "an end is a time in the future, in the year 9999 at the latest"}
 	ErrTooMany  = &inputerr.Error{Code: "too_many", Detail: "a tenant can have 64 lists, and 255 different names of lists: " +
 		"delete a list, or use a former name"}
 	ErrTooLarge = &inputerr.Error{Code: "too_large", Detail: "the lists of a tenant can have 15000000 numbers in total: " +
@@ -86,16 +113,37 @@ var name = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 // ValidName reports whether a list can have the name.
 func ValidName(s string) bool { return len(s) <= MaxName && name.MatchString(s) }
 
-// Check returns why a list cannot have the settings, or nil.
+// CheckEnd returns why a list or a change cannot end at a time, or nil. The zero time is no end.
+func CheckEnd(until, now time.Time) error {
+	if until.IsZero() || until.After(now) && until.UTC().Year() <= lastYear {
+		return nil
+	}
+	return ErrUntil
+}
+
+// CheckAfter returns why a list with former settings cannot get these now, or nil. What stays is not checked:
+// the list may have ended, and earlier releases saved area codes that do not exist.
+func (s Settings) CheckAfter(was Settings, now time.Time) error {
+	changed := s
+	if slices.Equal(s.AreaCodes, was.AreaCodes) {
+		changed.AreaCodes = nil
+	}
+	if err := changed.Check(); err != nil || s.Until.Equal(was.Until) {
+		return err
+	}
+	return CheckEnd(s.Until, now)
+}
+
+// Check returns why no list can have the settings, or nil.
 func (s Settings) Check() error {
 	switch {
 	case s.Reason == "", utf8.RuneCountInString(s.Reason) > MaxText, utf8.RuneCountInString(s.Source) > MaxText:
 		return ErrText
-	case len(s.AreaCodes) > maxAreaCodes, slices.ContainsFunc(s.AreaCodes, func(code int) bool { return code < 11 || code > 99 }):
+	case len(s.AreaCodes) > maxAreaCodes, slices.ContainsFunc(s.AreaCodes, func(code int) bool { return !area.Exists(code) }):
 		return ErrAreaCode
 	case len(s.Traffic) > len(Traffics), slices.ContainsFunc(s.Traffic, func(t campaign.Traffic) bool { return !slices.Contains(Traffics, t) }):
 		return ErrTraffic
-	case !s.Until.IsZero() && (s.Until.UTC().Year() < 2000 || s.Until.UTC().Year() > 9999): // JSON has no other years
+	case !s.Until.IsZero() && (s.Until.UTC().Year() < 2000 || s.Until.UTC().Year() > lastYear):
 		return ErrUntil
 	}
 	return nil

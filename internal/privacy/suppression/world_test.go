@@ -33,17 +33,18 @@ var (
 
 // world has a book, a lookup and a cleaner over rows and objects in memory.
 type world struct {
-	mu      sync.Mutex
-	now     time.Time
-	rows    map[string]suppression.List
-	objects map[string][]byte
-	times   map[string]time.Time // of the objects
-	full    bool                 // no row can be written
-	silent  bool                 // no object can be read
-	reads   int
-	book    *book.Book
-	lookup  *lookup.Cache
-	cleaner *book.Cleaner
+	mu        sync.Mutex
+	now       time.Time
+	rows      map[string]suppression.List
+	objects   map[string][]byte
+	times     map[string]time.Time // of the objects
+	full      bool                 // no row can be written
+	silent    bool                 // no object can be read
+	reads     int
+	additions int
+	book      *book.Book
+	lookup    *lookup.Cache
+	cleaner   *book.Cleaner
 }
 
 func newWorld() *world {
@@ -61,13 +62,32 @@ func (w *world) Lists(context.Context, string) ([]suppression.List, error) {
 	return slices.SortedFunc(maps.Values(w.rows), func(a, b suppression.List) int { return a.Number - b.Number }), nil
 }
 
-func (w *world) SaveList(_ context.Context, l suppression.List, others int, _ account.AuditEntry) (bool, error) {
+func (w *world) ListAdditions(context.Context, string) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.additions, nil
+}
+
+func (w *world) AddList(ctx context.Context, l suppression.List, additions int, e account.AuditEntry) (bool, error) {
+	w.mu.Lock()
+	current := w.additions == additions
+	if current {
+		w.additions++
+	}
+	w.mu.Unlock()
+	if !current {
+		return false, nil
+	}
+	return w.SaveList(ctx, l, e)
+}
+
+func (w *world) SaveList(_ context.Context, l suppression.List, _ account.AuditEntry) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.full {
 		return false, errFull
 	}
-	if w.rows[l.Name].Version != l.Version || l.Version == 0 && len(w.rows) != others {
+	if w.rows[l.Name].Version != l.Version {
 		return false, nil
 	}
 	l.Version++

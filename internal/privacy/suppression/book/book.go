@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"campaign-dispatch/internal/base/random"
@@ -19,10 +20,14 @@ import (
 type Store interface {
 	// Lists returns a tenant's lists, deleted ones included.
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	// ListAdditions returns how often a list of the tenant was created, or created again after its deletion.
+	ListAdditions(ctx context.Context, tenant string) (int, error)
 	// SaveList writes the next version of a list, and an entry of the audit log, if the stored version is
-	// still l's. For a list of version 0, it also requires that no list was added since others were read.
-	// It reports whether it did.
-	SaveList(ctx context.Context, l suppression.List, others int, e account.AuditEntry) (bool, error)
+	// still l's. It reports whether it did.
+	SaveList(ctx context.Context, l suppression.List, e account.AuditEntry) (bool, error)
+	// AddList is SaveList for a list that does not exist, or is deleted. It also requires that ListAdditions
+	// is still additions.
+	AddList(ctx context.Context, l suppression.List, additions int, e account.AuditEntry) (bool, error)
 }
 
 // Blobs stores segments.
@@ -48,24 +53,17 @@ func (b *Book) Change(ctx context.Context, tenant, name string, c suppression.Ch
 	if !suppression.ValidName(name) {
 		return suppression.List{}, suppression.ErrName
 	}
-	if c.Settings != nil {
-		if err := c.Settings.Check(); err != nil {
-			return suppression.List{}, err
-		}
-	}
-	added, err := b.putChange(ctx, tenant, c)
-	if err != nil {
+	if err := suppression.CheckEnd(c.Until, b.Now()); err != nil {
 		return suppression.List{}, err
 	}
+	put := sync.OnceValues(func() ([]suppression.Segment, error) { return b.putChange(ctx, tenant, c) })
 	return b.update(ctx, tenant, name, e, func(l *suppression.List) error {
-		if c.Version != nil && l.Version != *c.Version {
-			return suppression.ErrChanged
+		if err := edit(l, c, b.Now()); err != nil {
+			return err
 		}
-		if c.Settings == nil && (l.Version == 0 || l.Deleted) {
-			return campaign.ErrNotFound
-		}
-		if c.Settings != nil {
-			l.Settings = *c.Settings
+		added, err := put()
+		if err != nil {
+			return err
 		}
 		if c.Replace {
 			l.Segments = nil
@@ -73,6 +71,24 @@ func (b *Book) Change(ctx context.Context, tenant, name string, c suppression.Ch
 		l.Deleted, l.Segments = false, slices.Concat(l.Segments, added)
 		return nil
 	})
+}
+
+// edit changes the settings of a list, if the change suits the list.
+func edit(l *suppression.List, c suppression.Change, now time.Time) error {
+	was := l.Settings
+	switch {
+	case c.Version != nil && l.Version != *c.Version:
+		return suppression.ErrChanged
+	case c.Settings != nil:
+		l.Settings = *c.Settings
+	case c.Edit != nil:
+		l.Settings = c.Edit.Of(l.Settings)
+	case l.Version == 0 || l.Deleted:
+		return campaign.ErrNotFound
+	default:
+		return nil
+	}
+	return l.Settings.CheckAfter(was, now)
 }
 
 // putChange writes the segments of a change.
@@ -121,6 +137,10 @@ func (b *Book) update(
 		if err := retry.Wait(ctx, try); err != nil {
 			return suppression.List{}, fmt.Errorf("change a list: %w", err)
 		}
+		additions, err := b.Store.ListAdditions(ctx, tenant) // before the lists: a later one fails the condition
+		if err != nil {
+			return suppression.List{}, fmt.Errorf("change a list: %w", err)
+		}
 		lists, err := b.Store.Lists(ctx, tenant)
 		if err != nil {
 			return suppression.List{}, fmt.Errorf("change a list: %w", err)
@@ -132,7 +152,7 @@ func (b *Book) update(
 		if err := b.renew(ctx, before, l.Segments); err != nil {
 			return suppression.List{}, fmt.Errorf("change a list: %w", err)
 		}
-		saved, err := b.Store.SaveList(ctx, l, len(lists), e)
+		saved, err := b.save(ctx, l, missing(lists, name), additions, e)
 		if err != nil {
 			return suppression.List{}, fmt.Errorf("change a list: %w", err)
 		}
@@ -144,6 +164,20 @@ func (b *Book) update(
 	return suppression.List{}, fmt.Errorf("change list %s of tenant %s: %w", name, tenant, campaign.ErrLostRace)
 }
 
+// save writes a list, which it adds if it was missing.
+func (b *Book) save(ctx context.Context, l suppression.List, added bool, additions int, e account.AuditEntry) (bool, error) {
+	if added {
+		return b.Store.AddList(ctx, l, additions, e)
+	}
+	return b.Store.SaveList(ctx, l, e)
+}
+
+// missing reports whether there is no list of a name, or a deleted one.
+func missing(lists []suppression.List, name string) bool {
+	l, known := suppression.Find(lists, name)
+	return !known || l.Deleted
+}
+
 // changed returns a list after a change, and its segments before.
 func (b *Book) changed(
 	ctx context.Context, lists []suppression.List, tenant, name string, change func(*suppression.List) error,
@@ -152,11 +186,11 @@ func (b *Book) changed(
 	if !known {
 		l = suppression.List{Tenant: tenant, Name: name, Number: len(lists) + 1}
 	}
-	before, added := l.Segments, !known || l.Deleted
+	before = l.Segments
 	if err := change(&l); err != nil {
 		return l, nil, err
 	}
-	if added && len(suppression.Live(lists)) >= suppression.MaxLists || l.Number > suppression.MaxNumber {
+	if missing(lists, name) && len(suppression.Live(lists)) >= suppression.MaxLists || l.Number > suppression.MaxNumber {
 		return l, nil, suppression.ErrTooMany
 	}
 	l.ChangedAt = b.Now()
