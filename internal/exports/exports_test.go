@@ -140,7 +140,7 @@ func TestMaker_ExcelInEnglish(t *testing.T) {
 			t.Errorf("the file lacks %s:\n%s", line, got)
 		}
 	}
-	if n, rejection := phone.Parse([]byte(phone.Tidy("+55 11 98001-0000"))); rejection != nil || n.String() != "+5511980010000" {
+	if n, rejection := phone.ParseTyped("+55 11 98001-0000"); rejection != nil || n.String() != "+5511980010000" {
 		t.Errorf("the number is read as %s, %v", n, rejection)
 	}
 }

@@ -19,8 +19,8 @@ var form = regexp.MustCompile(`^\+?[0-9]+$`)
 
 // oracle returns the E.164 form according to the library, or "".
 func oracle(s string) string {
-	if !form.MatchString(s) {
-		return ""
+	if !form.MatchString(s) || len(s) < 10 && s[0] != '+' {
+		return "" // without a +, fewer than 10 digits have no area code
 	}
 	international := "+" + strings.TrimPrefix(s, "+")
 	if len(s) == len(international)-1 && (len(s) == 10 || len(s) == 11) {

@@ -1,4 +1,5 @@
-// Package phone validates telephone numbers from campaign files.
+// Package phone validates telephone numbers: those of calls with Parse, and those that people wrote in files and
+// forms with ParseTyped. Both return the same number in E.164. Seek searches for numbers, valid or not.
 //
 // The format determines the country. The result is that of libphonenumber's IsValidNumber, but a
 // service number without an area code, such as 0800, is invalid. Brazilian numbers use a table.
@@ -13,9 +14,13 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// Parse parses a number in one of the formats of e164.Parse. The Rejection is nil for a valid
-// number. s is not kept.
+// Parse parses a number of a call, in one of the formats of e164.Parse. The Rejection is nil for a
+// valid number. s is not kept.
 func Parse(s []byte) (e164.Number, *e164.Rejection) { return e164.Parse(s, parseForeign) }
+
+// ParseTyped parses a number that a person wrote in a file or a form, with separators. It returns the
+// same number as Parse.
+func ParseTyped(s string) (e164.Number, *e164.Rejection) { return Parse([]byte(Tidy(s))) }
 
 // Tidy removes spaces, brackets, dots and dashes from a number, and the .0 that a
 // spreadsheet appends. A text with other characters than digits and a leading + is

@@ -42,8 +42,15 @@ func TestParse(t *testing.T) {
 		{"shared cost without country code, 3003", "30031234", "", e164.NoAreaCode},
 		{"toll-free of nine digits without country code", "800123456", "", e164.NoAreaCode},
 		{"shared cost with a plus is Romanian", "+40041234", "", e164.InvalidNumber},
-		{"Polish, as a shared cost number begins", "48641234", "+48641234", ""},
-		{"local number without area code", "33334444", "", e164.WrongLength},
+		{"shared cost without country code, as Polish numbers begin", "48641234", "", e164.NoAreaCode},
+		{"Polish, as a shared cost number begins", "+48641234", "+48641234", ""},
+		{"landline without area code", "33334444", "", e164.MissingAreaCode},
+		{"mobile without area code", "987654321", "", e164.MissingAreaCode},
+		{"mobile without area code, as Myanmar's begin", "951234567", "", e164.MissingAreaCode},
+		{"landline without area code, as Germany's begin", "49301234", "", e164.MissingAreaCode},
+		{"landline without area code, as Austria's begin", "431234567", "", e164.MissingAreaCode},
+		{"German", "+49301234", "+49301234", ""},
+		{"trunk 0 and nine digits without area code", "033334444", "", e164.MissingAreaCode},
 
 		{"no ninth digit, country code", "551187654321", "", e164.MissingNinthDigit},
 		{"no ninth digit", "1187654321", "", e164.MissingNinthDigit},
@@ -57,7 +64,7 @@ func TestParse(t *testing.T) {
 		{"a digit too many", "55119876543210", "", e164.WrongLength},
 		{"a digit too few", "+55119876543", "", e164.WrongLength},
 		{"country code only", "+55", "", e164.WrongLength},
-		{"country code without plus", "55", "", e164.WrongLength},
+		{"country code without plus", "55", "", e164.MissingAreaCode},
 
 		{"North American", "+14155552671", "+14155552671", ""},
 		{"Argentine", "+5491123456789", "+5491123456789", ""},
@@ -72,7 +79,7 @@ func TestParse(t *testing.T) {
 		{"no such country", "+999123456789", "", e164.InvalidNumber},
 		{"no such number", "+441111111111", "", e164.InvalidNumber},
 		{"too short abroad", "+4479", "", e164.WrongLength},
-		{"one digit", "7", "", e164.WrongLength},
+		{"one digit", "7", "", e164.MissingAreaCode},
 		{"endless", strings.Repeat("4", 100_000), "", e164.WrongLength},
 
 		{"empty", "", "", e164.Empty},
@@ -110,6 +117,10 @@ func TestParse_Reason(t *testing.T) {
 	tests := []struct{ in, want string }{
 		{"551187654321", "The ninth digit of the mobile number is missing: it may be +5511987654321."},
 		{"1187654321", "The ninth digit of the mobile number is missing: it may be +5511987654321."},
+		{"951234567", "The area code was left out: a Brazilian number has 10 or 11 digits, area code included. " +
+			"A number of another country is written with a + and its country code."},
+		{"40041234", "The number has no area code to add: it is a service number, as 0800, 0300 or 4004 are. " +
+			"Messages go to numbers with an area code."},
 		{"2012345678", "Brazil has no area code 20. A number of another country is written with a + and its country code."},
 	}
 	for _, tt := range tests {

@@ -110,7 +110,7 @@ func (c dispatched) ended() []int {
 	return ordinals
 }
 
-// in reports whether a packed set contains the person's number, and returns the set without it.
+// in reports whether a packed set contains a number of the person, and returns the set without it.
 func (p *person) in(set acceptance.PackedSet) (without numberset.Set, in bool, err error) {
 	if len(set.Packed) == 0 {
 		return nil, false, nil
@@ -119,9 +119,10 @@ func (p *person) in(set acceptance.PackedSet) (without numberset.Set, in bool, e
 	if err != nil {
 		return nil, false, fmt.Errorf("read the numbers of batch %d: %w", set.Ordinal, err)
 	}
-	at, in := slices.BinarySearch(numbers, uint64(p.number))
-	if in {
-		numbers = slices.Delete(numbers, at, at+1)
+	for _, own := range p.sought.Numbers {
+		if at, found := slices.BinarySearch(numbers, uint64(own)); found {
+			numbers, in = slices.Delete(numbers, at, at+1), true
+		}
 	}
 	return numbers, in, nil
 }

@@ -203,16 +203,25 @@ func (e *erasure) eraseEvents(ctx context.Context) error {
 
 // eraseReplies deletes the replies after the events that they were read from, so that a
 // repeated event stores none again.
-func (e *erasure) eraseReplies(ctx context.Context) (err error) {
-	e.done.Replies, err = e.Store.Outcomes.DeleteReplies(ctx, e.tenant.ID, e.number.String())
-	return err
+func (e *erasure) eraseReplies(ctx context.Context) error {
+	for _, phone := range e.phones {
+		deleted, err := e.Store.Outcomes.DeleteReplies(ctx, e.tenant.ID, phone)
+		if e.done.Replies += deleted; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (e *erasure) eraseOptIn(ctx context.Context) (err error) {
-	if e.done.OptIn, err = e.OptOuts.EraseOptIn(ctx, e.tenant.ID, e.number.String()); err != nil {
-		return err
+func (e *erasure) eraseOptIn(ctx context.Context) error {
+	for _, phone := range e.phones {
+		erased, err := e.OptOuts.EraseOptIn(ctx, e.tenant.ID, phone)
+		if e.done.OptIn = e.done.OptIn || erased; err != nil {
+			return err
+		}
 	}
-	e.done.OptedOut, _, err = e.OptOuts.Since(ctx, e.tenant.ID, e.number.String())
+	out, _, err := e.OptOuts.FirstOut(ctx, e.tenant.ID, e.phones)
+	e.done.OptedOut = out != ""
 	return err
 }
 

@@ -23,6 +23,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/phone/phonetest"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query/search"
@@ -421,5 +422,62 @@ func TestErase_OptInAndOptOut(t *testing.T) {
 				t.Error("another number's opt-out is gone")
 			}
 		})
+	}
+}
+
+// Every form of a number that dispatch, a file or a form accepts erases the messages to it.
+func TestErase_Forms(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	last := map[string]string{} // the last form of a number
+	for _, f := range phonetest.Forms() {
+		if phonetest.Accepted(f.Typed) {
+			last[f.Typed] = f.Text
+		}
+	}
+	var numbers []uint64
+	for number := range last {
+		n, err := strconv.ParseUint(number[1:], 10, 64)
+		w.must(err)
+		numbers = append(numbers, n)
+	}
+	b := w.accept(1, numbers...)
+	for number, form := range last {
+		done, err := w.service().Erase(t.Context(), w.tenant.ID, form)
+		if err != nil || done.Messages != 1 {
+			t.Errorf("%q erased %d messages to %s: %v", form, done.Messages, number, err)
+		}
+	}
+	for _, n := range w.numbers(b) {
+		if n != 0 {
+			t.Errorf("the message to %d is not erased", n)
+		}
+	}
+}
+
+// A number that dispatch rejected is exported and erased as it was written. Only a text without digits is refused.
+func TestErase_Rejected(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	b := w.accept(1, ana)
+	w.put("errors/"+b.ErrorFile, []byte("line,phone,uid,code,reason\r\n"+
+		"1,987654321,a,missing_area_code,r\r\n2,(11) 8765-4321,b,invalid_form,r\r\n3,1234,c,missing_area_code,r\r\n4,987654322,d,missing_area_code,r\r\n"))
+	for i, form := range []string{"98765-4321", "1187654321", "12-34"} {
+		x, err := w.service().Export(t.Context(), w.tenant.ID, form)
+		if err != nil || len(x.Rejected) != 1 || x.Rejected[0].Line != i+1 {
+			t.Errorf("%s: exported %+v, %v", form, x.Rejected, err)
+		}
+		if done, err := w.service().Erase(t.Context(), w.tenant.ID, form); err != nil || done.Rejected != 1 || done.Messages != 0 {
+			t.Errorf("%s: erased %+v, %v", form, done, err)
+		}
+	}
+	left, err := w.blobs.Get(t.Context(), "errors/"+b.ErrorFile)
+	if err != nil || !strings.Contains(string(left), "987654322") || strings.Count(string(left), "\n") != 2 {
+		t.Errorf("left, %v:\n%s", err, left)
+	}
+	for _, form := range []string{"", "+", "Ana"} {
+		if _, err := w.service().Erase(t.Context(), w.tenant.ID, form); err == nil {
+			t.Errorf("%q is accepted", form)
+		}
 	}
 }

@@ -118,7 +118,7 @@ func (p *person) hear(ctx context.Context, o campaign.Blob) (h heard, about bool
 	if err != nil {
 		return h, false, fmt.Errorf("read the content of an event: %w", campaign.ErrDamaged) // the cause may contain the data
 	}
-	return h, phone == p.number.String(), nil
+	return h, p.is(phone), nil
 }
 
 // eraseEvent erases the content of an event. early reports that

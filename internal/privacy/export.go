@@ -22,7 +22,7 @@ import (
 // JSON: members are only added. Times are in UTC (RFC 3339).
 type Export struct {
 	Tenant      string     `json:"tenant"`
-	Phone       string     `json:"phone"` // E.164
+	Phone       string     `json:"phone"` // E.164, or digits that are no number
 	ExportedAt  time.Time  `json:"exportedAt"`
 	OptOut      OptOut     `json:"optOut"`
 	Lists       []string   `json:"lists"` // names of the lists that the number is on
@@ -124,7 +124,7 @@ func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, err
 		return Export{}, err
 	}
 	x := &Export{
-		Tenant: p.tenant.ID, Phone: p.number.String(), ExportedAt: p.Now().UTC(),
+		Tenant: p.tenant.ID, Phone: p.sought.String(), ExportedAt: p.Now().UTC(),
 		Messages: []Message{}, Rejected: []Rejected{}, Answers: []Answer{}, Events: []Event{}, Replies: []Reply{},
 		Uploads: []Upload{}, Posts: []Post{}, TestNumbers: []string{},
 	}
@@ -146,22 +146,29 @@ func (d *Service) Export(ctx context.Context, tenant, phone string) (Export, err
 }
 
 func (p *person) exportOptOut(ctx context.Context, x *Export) error {
-	out, since, err := p.OptOuts.Since(ctx, p.tenant.ID, p.number.String())
-	if x.OptOut.OptedOut = out; !since.IsZero() {
+	out, since, err := p.OptOuts.FirstOut(ctx, p.tenant.ID, p.phones)
+	if x.OptOut.OptedOut = out != ""; !since.IsZero() {
 		x.OptOut.Since = &since
 	}
-	if err != nil || !out {
+	if err != nil || out == "" {
 		return err
 	}
-	origin, err := p.OptOuts.Origin(ctx, p.tenant.ID, p.number.String())
+	origin, err := p.OptOuts.Origin(ctx, p.tenant.ID, out)
 	x.OptOut.Origin = origin.String()
 	return err
 }
 
-func (p *person) exportLists(ctx context.Context, x *Export) (err error) {
-	if x.Lists, err = p.Lists.ListsOf(ctx, p.tenant.ID, uint64(p.number)); err != nil {
-		return err
+func (p *person) exportLists(ctx context.Context, x *Export) error {
+	x.Lists = []string{}
+	for _, own := range p.sought.Numbers {
+		names, err := p.Lists.ListsOf(ctx, p.tenant.ID, uint64(own))
+		if err != nil {
+			return err
+		}
+		x.Lists = append(x.Lists, names...)
 	}
+	slices.Sort(x.Lists)
+	x.Lists = slices.Compact(x.Lists)
 	lists, err := p.Lists.Lists(ctx, p.tenant.ID)
 	p.listNames = suppression.Names(lists)
 	return err
@@ -255,7 +262,7 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 	}
 	var all []Message
 	for i, m := range messages {
-		if m.Phone == p.number.String() {
+		if p.is(m.Phone) {
 			x := newMessage(placeOf(c, b), b, i, m, template, changes[i])
 			x.Taps, x.Clicks = search.TapsOf(template, m, i, taps), search.TapsOf(template, m, i, clicks)
 			all = append(all, x)
@@ -333,11 +340,16 @@ func (p *person) exportEvents(ctx context.Context, x *Export) error {
 }
 
 func (p *person) exportReplies(ctx context.Context, x *Export) error {
-	found, err := p.Store.Outcomes.RepliesOf(ctx, p.tenant.ID, p.number.String())
-	for _, r := range slices.Backward(found) {
-		x.Replies = append(x.Replies, Reply{At: r.At, Text: r.Text})
+	for _, phone := range p.phones {
+		found, err := p.Store.Outcomes.RepliesOf(ctx, p.tenant.ID, phone)
+		for _, r := range slices.Backward(found) {
+			x.Replies = append(x.Replies, Reply{At: r.At, Text: r.Text})
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 func (p *person) exportUploads(ctx context.Context, x *Export) error {

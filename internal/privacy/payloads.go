@@ -89,7 +89,7 @@ func (e *erasure) succeed(ctx context.Context, b campaign.Batch) (changed bool, 
 func (e *erasure) without(messages []campaign.Message) (body []byte, offsets []int, n int, err error) {
 	var w payload.Writer
 	for _, m := range messages {
-		if m.Phone == e.number.String() {
+		if e.is(m.Phone) {
 			w.AddErased()
 			n++
 			continue

@@ -36,9 +36,9 @@ func (p *person) eachPost(ctx context.Context, visit func(delivery.KeptPost) err
 func (p *person) mentioned(text string) bool {
 	for _, separators := range []string{"", " "} {
 		for part := range strings.FieldsFuncSeq(text, func(r rune) bool {
-			return !isDigit(r) && (!strings.ContainsRune("+()-. ", r) || strings.ContainsRune(separators, r))
+			return (r < '0' || r > '9') && (!strings.ContainsRune("+()-. ", r) || strings.ContainsRune(separators, r))
 		}) {
-			if p.wrote(part) {
+			if p.sought.WrittenIn(part) {
 				return true
 			}
 		}

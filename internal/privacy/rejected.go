@@ -33,7 +33,7 @@ func (p *person) answer(body []byte) (about []refusal, without []byte, err error
 		if e := json.Unmarshal(text, &r); e != nil {
 			err = fmt.Errorf("read a stored answer: %w", campaign.ErrDamaged)
 		}
-		if err != nil || !p.rejected(r.Phone, r.Reason) {
+		if err != nil || !p.sought.WrittenAs(r.Phone, r.Reason) {
 			return text
 		}
 		about = append(about, r)
@@ -154,7 +154,7 @@ func (p *person) partErrors(b campaign.Batch, file []byte) (about, others []camp
 		return nil, nil, fmt.Errorf("batch %s: %w", b.BatchID, err)
 	}
 	for _, l := range lines {
-		if p.rejected(l.Phone, l.Reason) {
+		if p.sought.WrittenAs(l.Phone, l.Reason) {
 			about = append(about, l)
 		} else {
 			others = append(others, l)

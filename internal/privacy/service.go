@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/reaction"
-	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -92,7 +93,8 @@ type Blobs interface {
 
 // OptOuts reads and changes a tenant's opt-outs.
 type OptOuts interface {
-	Since(ctx context.Context, tenant, phone string) (out bool, since time.Time, err error)
+	// FirstOut returns the first of several numbers that is opted out, "" for none, and since when.
+	FirstOut(ctx context.Context, tenant string, phones []string) (phone string, since time.Time, err error)
 	Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error)
 	EraseOptIn(ctx context.Context, tenant, phone string) (bool, error)
 }
@@ -120,20 +122,21 @@ type person struct {
 	*Service
 	tenant campaign.Tenant
 	agents []string // current and former agents of the tenant
-	number e164.Number
+	sought phone.Sought
+	phones []string // the numbers of sought in E.164
 	// listNames are the names of the tenant's lists by number, for exports.
 	listNames map[int]string
 }
 
-// shortest is the minimum number of digits with a country code.
-const shortest = 8
-
 // errNoPhone does not contain the input.
-var errNoPhone = errors.New("invalid phone number: use E.164, + and digits with the country code")
+var errNoPhone = errors.New("invalid phone number: it has no digits. Use E.164, + and digits with the country code")
 
-func (d *Service) open(ctx context.Context, tenantID, phone string) (*person, error) {
-	number, rejection := e164.Parse([]byte(phone), e164.AsWritten)
-	if rejection != nil || len(number.String()) <= shortest {
+// is reports whether a number in E.164 is the person's.
+func (p *person) is(phone string) bool { return slices.Contains(p.phones, phone) }
+
+func (d *Service) open(ctx context.Context, tenantID, number string) (*person, error) {
+	sought, found := phone.Seek(number)
+	if !found {
 		return nil, errNoPhone
 	}
 	tenant, err := d.Store.Campaigns.Tenant(ctx, tenantID)
@@ -144,7 +147,7 @@ func (d *Service) open(ctx context.Context, tenantID, phone string) (*person, er
 		return nil, err
 	}
 	agents, err := d.Store.Campaigns.AgentsOf(ctx, tenantID)
-	return &person{Service: d, tenant: tenant, agents: append(agents, tenant.AgentID), number: number}, err
+	return &person{Service: d, tenant: tenant, agents: append(agents, tenant.AgentID), sought: sought, phones: sought.E164()}, err
 }
 
 // errorCollector collects the errors of independent steps. It is safe for concurrent use.

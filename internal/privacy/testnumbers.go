@@ -12,7 +12,7 @@ import (
 func (p *person) exportTestNumbers(ctx context.Context, x *Export) error {
 	saved, err := p.Store.Campaigns.TestNumbers(ctx, p.tenant.ID)
 	for _, n := range saved.All {
-		if p.wrote(n.Phone) {
+		if p.sought.WrittenIn(n.Phone) {
 			x.TestNumbers = append(x.TestNumbers, n.Name)
 		}
 	}
@@ -25,7 +25,7 @@ func (e *erasure) eraseTestNumbers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		left := slices.DeleteFunc(slices.Clone(saved.All), func(n account.TestNumber) bool { return e.wrote(n.Phone) })
+		left := slices.DeleteFunc(slices.Clone(saved.All), func(n account.TestNumber) bool { return e.sought.WrittenIn(n.Phone) })
 		if len(left) == len(saved.All) {
 			return nil
 		}

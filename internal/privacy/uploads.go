@@ -59,12 +59,12 @@ func (p *person) campaignOf(part string) string {
 // workbook contain it, it returns their texts.
 func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []string) {
 	file, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)))
-	if err == nil && slices.ContainsFunc(file.Columns, p.wrote) {
+	if err == nil && slices.ContainsFunc(file.Columns, p.sought.WrittenIn) {
 		lines = append(lines, strings.Join(file.Columns, ";"))
 	}
 	for err == nil {
 		var row sheet.Row
-		if row, err = file.Next(); err == nil && slices.ContainsFunc(row.Cells, p.wrote) {
+		if row, err = file.Next(); err == nil && slices.ContainsFunc(row.Cells, p.sought.WrittenIn) {
 			lines = append(lines, strings.Join(row.Cells, ";"))
 		}
 	}
@@ -75,7 +75,7 @@ func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []stri
 		return lines
 	}
 	for text, err := range sheet.Texts(ctx, bytes.NewReader(content), int64(len(content))) {
-		if err == nil && p.wrote(text) {
+		if err == nil && p.sought.WrittenIn(text) {
 			lines = append(lines, text)
 		}
 	}
@@ -100,7 +100,7 @@ func (p *person) withoutPerson(part []byte) ([]byte, error) {
 func (p *person) linesOf(file []byte) (lines []string) {
 	for line := range strings.FieldsFuncSeq(string(file), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		for cell := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(",;\t\"", r) }) {
-			if p.wrote(cell) {
+			if p.sought.WrittenIn(cell) {
 				lines = append(lines, line)
 				break
 			}
@@ -126,7 +126,7 @@ func (e *erasure) eraseFirstLines(ctx context.Context) error {
 
 func (e *erasure) eraseFirst(ctx context.Context, all []submission.Submission) error {
 	for _, sub := range all {
-		left := slices.DeleteFunc(slices.Clone(sub.Columns.First), func(line []string) bool { return slices.ContainsFunc(line, e.wrote) })
+		left := slices.DeleteFunc(slices.Clone(sub.Columns.First), func(line []string) bool { return slices.ContainsFunc(line, e.sought.WrittenIn) })
 		if len(left) == len(sub.Columns.First) {
 			continue
 		}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,6 +30,7 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/phone/phonetest"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
@@ -228,6 +231,30 @@ func TestServeCampaign_Progress(t *testing.T) {
 	}
 }
 
+// Every form that a dispatch call, a file or a form accepts finds the messages to its number. A refused one finds none.
+func TestServeMessages_Forms(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	var numbers []uint64
+	for _, f := range phonetest.Numbers(func(f phonetest.Form) string { return f.Typed }) {
+		n, err := strconv.ParseUint(f[1:], 10, 64)
+		d.must(err)
+		numbers = append(numbers, n)
+	}
+	d.acceptNumbers(1, "", numbers, nil)
+	for _, f := range phonetest.Forms() {
+		status, got := d.get("/messages?" + url.Values{"phone": {f.Text}}.Encode())
+		found := []string{}
+		messages, _ := got["messages"].([]any)
+		for _, m := range messages {
+			found = append(found, m.(object)["phone"].(string))
+		}
+		if phonetest.Accepted(f.Typed) && !slices.Contains(found, f.Typed) {
+			t.Errorf("%q answers %d and finds %v, want %s", f.Text, status, found, f.Typed)
+		}
+	}
+}
+
 func TestServeMessages_Search(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
@@ -337,19 +364,20 @@ func TestServe_InvalidRequests(t *testing.T) {
 	d.must(d.blobs.Delete(t.Context(), gone.Payload))
 	d.record(gone, campaign.OutcomeSent, "", 0, 0)
 	for path, want := range map[string]string{
-		"/messages?status=lost":      "400 invalid_status",
-		"/messages?limit=0":          "400 invalid_limit",
-		"/messages?limit=501":        "400 invalid_limit",
-		"/messages?cursor=1":         "400 invalid_cursor",
-		"/messages?cursor=1.-2":      "400 invalid_cursor",
-		"/messages?cursor=-1.0":      "400 invalid_cursor",
-		"/messages?uid=u1":           "400 batch_required",
-		"/messages?phone=1187654321": "400 invalid_phone",
-		"/messages?phone=12":         "400 invalid_phone",
-		"/messages?batch=other":      "404 batch_not_found",
-		"/messages":                  "410 contents_expired",
-		"?cursor=x":                  "400 invalid_cursor",
-		"/batches/other/events":      "404 batch_not_found",
+		"/messages?status=lost": "400 invalid_status",
+		"/messages?limit=0":     "400 invalid_limit",
+		"/messages?limit=501":   "400 invalid_limit",
+		"/messages?cursor=1":    "400 invalid_cursor",
+		"/messages?cursor=1.-2": "400 invalid_cursor",
+		"/messages?cursor=-1.0": "400 invalid_cursor",
+		"/messages?uid=u1":      "400 batch_required",
+		"/messages?phone=":      "400 invalid_phone",
+		"/messages?phone=%2B":   "400 invalid_phone",
+		"/messages?phone=Ana":   "400 invalid_phone",
+		"/messages?batch=other": "404 batch_not_found",
+		"/messages":             "410 contents_expired",
+		"?cursor=x":             "400 invalid_cursor",
+		"/batches/other/events": "404 batch_not_found",
 		"/batches/" + strings.Repeat("x", 1100) + "/events": "404 batch_not_found",
 		"/batches/gone/events?after=x":                      "400 invalid_after",
 		"/batches/gone/events?after=-1":                     "400 invalid_after",

@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
@@ -46,7 +47,7 @@ type messageAnswer struct {
 type scanRequest struct {
 	batches []campaign.BatchProgress // batches to read, in order
 	status  string
-	phone   string // E.164 with the leading +
+	sought  *phone.Sought // nil for any number
 	uid     *string
 	from    place
 	limit   int
@@ -173,14 +174,17 @@ func (s *Service) narrowByPhone(ctx context.Context, id campaign.ID, text string
 	if rest, ok := strings.CutPrefix(text, " "); ok {
 		text = "+" + rest
 	}
-	number, rejection := e164.Parse([]byte(text), e164.AsWritten)
-	if rejection != nil {
-		return httpapi.BadRequest("invalid_phone", rejection.Reason)
+	sought, found := phone.Seek(text)
+	if !found {
+		return httpapi.BadRequest("invalid_phone", "phone has no digits.")
 	}
-	q.phone = number.String()
+	q.sought = &sought
 	holds := map[int]bool{}
 	err := eachSet(ctx, s.Store, id, func(ordinal int, numbers numberset.Set) {
-		_, holds[ordinal] = slices.BinarySearch(numbers, uint64(number))
+		holds[ordinal] = slices.ContainsFunc(sought.Numbers, func(n e164.Number) bool {
+			_, in := slices.BinarySearch(numbers, uint64(n))
+			return in
+		})
 	})
 	q.batches = slices.DeleteFunc(slices.Clone(q.batches), func(b campaign.BatchProgress) bool { return !holds[b.Ordinal] })
 	return err
@@ -213,6 +217,14 @@ func (s *Service) scan(ctx context.Context, q scanRequest) (found search.Page, e
 	return found, nil
 }
 
+// phones returns the numbers that the request searches for, in E.164.
+func (q scanRequest) phones() []string {
+	if q.sought == nil {
+		return nil
+	}
+	return q.sought.E164()
+}
+
 func (q scanRequest) mayMatch(b campaign.BatchProgress) bool {
 	if !q.mayReact(b) {
 		return false
@@ -229,7 +241,7 @@ func (q scanRequest) mayMatch(b campaign.BatchProgress) bool {
 // scanBatch adds matching messages from index start until the page is full. It returns
 // the index after the last message examined.
 func (s *Service) scanBatch(ctx context.Context, q scanRequest, b campaign.Batch, start int, found *search.Page) (next int, err error) {
-	if q.phone != "" || q.uid != nil {
+	if q.sought != nil || q.uid != nil {
 		return s.scanContents(ctx, q, b, start, found)
 	}
 	latest, matches, err := s.matcher(ctx, q, b)
@@ -260,8 +272,9 @@ func (s *Service) scanContents(ctx context.Context, q scanRequest, b campaign.Ba
 		return start, err
 	}
 	var indexes []int
+	phones := q.phones()
 	for i := start; i < len(messages); i++ {
-		if m := messages[i]; !m.Erased() && (q.phone == "" || m.Phone == q.phone) && (q.uid == nil || m.UID == *q.uid) {
+		if m := messages[i]; !m.Erased() && (q.sought == nil || slices.Contains(phones, m.Phone)) && (q.uid == nil || m.UID == *q.uid) {
 			indexes = append(indexes, i)
 		}
 	}

@@ -518,9 +518,9 @@ func (x *personData) checkEarlyEvents() {
 
 func (x *personData) optedOut() bool {
 	x.c.t.Helper()
-	out, _, err := x.service(unlimitedWrites()).OptOuts.Since(x.c.t.Context(), x.c.env["TENANT"], x.phone)
+	out, _, err := x.service(unlimitedWrites()).OptOuts.FirstOut(x.c.t.Context(), x.c.env["TENANT"], []string{x.phone})
 	must(x.c.t, err)
-	return out
+	return out != ""
 }
 
 // checkLateEvents checks that the outcomes of erased messages are counted and listed as

@@ -81,22 +81,17 @@ func (s *Pages) found(p *web.Page, m messagesPage, cursor string) (err error) {
 }
 
 func (s *Pages) find(p *web.Page, m messagesPage, cursor string) (search.Page, error) {
-	asked := m.asked(cursor)
-	if asked.Phone != nil && *asked.Phone == "" {
-		return search.Page{}, &httpapi.Problem{Status: http.StatusBadRequest, Code: "invalid_phone", Detail: "Invalid phone number."}
-	}
-	return s.Messages.Find(p.R.Context(), m.Campaign, asked)
+	return s.Messages.Find(p.R.Context(), m.Campaign, m.asked(cursor))
 }
 
-// asked returns the search. A number may contain separators, and the batch is optional.
+// asked returns the search. The batch is optional.
 func (m messagesPage) asked(cursor string) search.Query {
 	asked := search.Query{Status: m.Status, Cursor: cursor, Limit: messagesShown, AllBatches: true}
 	if reaction := search.Reaction(m.Status); slices.Contains(reactions, reaction) {
 		asked.Status, asked.Reaction = "", reaction
 	}
 	if m.Phone != "" {
-		phone := international(m.Phone)
-		asked.Phone = &phone
+		asked.Phone = &m.Phone
 	}
 	if m.UID != "" {
 		asked.UID = &m.UID
@@ -105,28 +100,6 @@ func (m messagesPage) asked(cursor string) search.Query {
 		asked.Batch = &m.Batch
 	}
 	return asked
-}
-
-const shortest = 8 // number of digits with a country code
-
-// international returns a number in E.164, Brazilian if it has no country code, and ""
-// if it is invalid.
-func international(phone string) string {
-	digits := strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
-	}, phone)
-	switch {
-	case strings.HasPrefix(phone, "+") && len(digits) >= shortest:
-		return "+" + digits
-	case len(digits) == 10 || len(digits) == 11:
-		return "+55" + digits
-	case (len(digits) == 12 || len(digits) == 13) && strings.HasPrefix(digits, "55"):
-		return "+" + digits
-	}
-	return ""
 }
 
 const batchesToChoose = 100 // in the selection list

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/contacts"
 	"campaign-dispatch/internal/dashboard/sending"
@@ -24,6 +26,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/phone/phonetest"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query/search"
 )
@@ -269,9 +272,13 @@ func TestAdd(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
-	for _, path := range []string{"/find", "/opt-outs/add"} {
-		got := b.SignIn("acme", web.RoleAdmin).Post(contacts.Path+path, url.Values{"phone": {"12 <b>"}})
-		if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, `value="12 &lt;b&gt;"`) || !strings.Contains(got.Body, `aria-invalid="true"`) {
+	for path, test := range map[string]struct{ phone, says string }{
+		"/find": {"Ana <b>", "Invalid number."}, "/opt-outs/add": {"12 <b>", "other signs"},
+	} {
+		got := b.SignIn("acme", web.RoleAdmin).Post(contacts.Path+path, url.Values{"phone": {test.phone}})
+		shown := `value="` + strings.ReplaceAll(strings.ReplaceAll(test.phone, "<", "&lt;"), ">", "&gt;") + `"`
+		if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, shown) ||
+			!strings.Contains(got.Body, `aria-invalid="true"`) || !strings.Contains(got.Text(), test.says) {
 			t.Errorf("%s answers %d:\n%s", path, got.Status, got.Body)
 		}
 	}
@@ -398,6 +405,78 @@ func TestImport_Rubbish(t *testing.T) {
 }
 
 // The list and the history of a number say where its opt-out comes from.
+// A form and a file take the numbers that a dispatch takes, and record the same E.164.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	hand, file, lines := b.SignIn("acme", web.RoleAdmin), b.SignIn("other", web.RoleAdmin), "telefone\n"
+	for _, f := range phonetest.Forms() {
+		lines += `"` + f.Text + "\"\n"
+		got := hand.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {f.Text}})
+		if accepted := got.Status == http.StatusSeeOther; accepted != phonetest.Accepted(f.Typed) {
+			t.Errorf("%q answers %d, want %s", f.Text, got.Status, f.Typed)
+		}
+	}
+	if got := upload(t, file, lines); got.Status != http.StatusSeeOther {
+		t.Errorf("the file: answered %d: %s", got.Status, got.Text())
+	}
+	want := phonetest.Numbers(func(f phonetest.Form) string { return f.Typed })
+	for _, tenant := range []string{"acme", "other"} {
+		listed, _, err := b.lists.List(t.Context(), tenant, "", 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, o := range listed {
+			got = append(got, o.Phone)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("opted out of %s (-want +got):\n%s", tenant, diff)
+		}
+	}
+	for _, f := range phonetest.Forms() {
+		if !phonetest.Accepted(f.Typed) {
+			continue
+		}
+		if got := hand.Post(contacts.Path+"/find", url.Values{"phone": {f.Text}}).Text(); !strings.Contains(got, f.Typed+" ") || !strings.Contains(got, "Added here by an admin") {
+			t.Errorf("the search for %q says %s", f.Text, got)
+		}
+	}
+}
+
+// A number that dispatch refuses can be searched for.
+func TestFind_Refused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 1)
+	for phone, shown := range map[string]string{
+		"98765-4321": "+987654321", "1187654321": "+551187654321", "12": "+12", "12345678901234567890": "12345678901234567890",
+	} {
+		got := b.SignIn("acme", web.RoleViewer).Post(contacts.Path+"/find", url.Values{"phone": {phone}})
+		if got.Status != http.StatusOK || !strings.Contains(got.Text(), shown) {
+			t.Errorf("%s answers %d: %s", phone, got.Status, got.Text())
+		}
+	}
+}
+
+// The provider reports opt-outs of numbers that the library does not know. They can be removed, too.
+func TestRemove_Unchecked(t *testing.T) {
+	t.Parallel()
+	const unknown = "+4407911840966"
+	b := newBench(t, 0)
+	if err := b.lists.Record(t.Context(), "acme", []campaign.OptChange{{Phone: unknown, Out: true, At: noon, Origin: campaign.OriginMessage}}); err != nil {
+		t.Fatal(err)
+	}
+	admin := b.SignIn("acme", web.RoleAdmin)
+	if got := admin.Post(contacts.Path+"/opt-outs/removal", url.Values{"phone": {unknown}}); got.Status != http.StatusOK {
+		t.Errorf("the question answers %d", got.Status)
+	}
+	admin.Post(contacts.Path+"/opt-outs/remove", url.Values{"phone": {unknown}, "asked": {"yes"}})
+	if out, _, err := b.lists.Since(t.Context(), "acme", unknown); out || err != nil {
+		t.Errorf("the number is opted out: %v, %v", out, err)
+	}
+}
+
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)

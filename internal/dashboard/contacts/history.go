@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone"
-	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/query/search"
 )
 
@@ -36,7 +36,7 @@ const (
 )
 
 type history struct {
-	Phone    string // E.164
+	Phone    string // E.164, or the digits of a text that is no number
 	OptedOut bool
 	Since    time.Time        // zero if unknown
 	Origin   campaign.Origin  // of the opt-out
@@ -67,45 +67,58 @@ func (m message) Code() string {
 }
 
 func (s *Pages) find(p *web.Page) error {
-	number, rejection := parse(p.Field("phone"))
-	if rejection != nil {
+	sought, found := phone.Seek(p.Field("phone"))
+	if !found {
 		return s.refused(p, faults{Find: "people.fault.phone"})
 	}
 	cursor := p.Field("cursor")
 	if len(cursor) > maxCursor {
 		return campaign.ErrNotFound
 	}
-	if err := p.Audit("people.find", masked(number.String())); err != nil { // of each page: the browser sends the cursor
+	if err := p.Audit("people.find", masked(sought.String())); err != nil { // of each page: the browser sends the cursor
 		return err
 	}
-	h := history{Phone: number.String(), Later: cursor != ""}
-	ctx, tenant := p.R.Context(), p.Session.Tenant
-	var err error
-	if h.OptedOut, h.Since, err = s.OptOuts.Since(ctx, tenant, h.Phone); err != nil {
+	h, err := s.optOutOf(p, sought)
+	if err != nil {
 		return err
 	}
-	if h.OptedOut {
-		if h.Origin, err = s.OptOuts.Origin(ctx, tenant, h.Phone); err != nil {
+	if h.Later = cursor != ""; !h.Later {
+		if h.Replies, err = s.repliesOf(p, sought); err != nil {
 			return err
 		}
 	}
-	if !h.Later {
-		if h.Replies, err = s.Store.RepliesOf(ctx, tenant, h.Phone); err != nil {
-			return err
-		}
-		h.Replies = h.Replies[:min(len(h.Replies), repliesShown)]
-	}
-	if h.Messages, h.Next, err = s.search(ctx, tenant, h.Phone, cursor); err != nil {
+	if h.Messages, h.Next, err = s.search(p.R.Context(), p.Session.Tenant, sought.String(), cursor); err != nil {
 		return err
 	}
 	return p.Render("people.history", "people_history.html", h)
 }
 
-// parse parses a number in the spellings of the API, with separators.
-func parse(text string) (e164.Number, *e164.Rejection) { return phone.Parse([]byte(phone.Tidy(text))) }
+// optOutOf returns a history with the opt-out of a number.
+func (s *Pages) optOutOf(p *web.Page, sought phone.Sought) (h history, err error) {
+	ctx, tenant := p.R.Context(), p.Session.Tenant
+	out, since, err := s.OptOuts.FirstOut(ctx, tenant, sought.E164())
+	h = history{Phone: cmp.Or(out, sought.String()), OptedOut: out != "", Since: since}
+	if err == nil && h.OptedOut {
+		h.Origin, err = s.OptOuts.Origin(ctx, tenant, out)
+	}
+	return h, err
+}
 
-// masked returns the last digits of a phone number, for the audit log.
-func masked(phone string) string { return "•••• " + phone[max(0, len(phone)-4):] }
+func (s *Pages) repliesOf(p *web.Page, sought phone.Sought) (all []reaction.Reply, err error) {
+	for _, number := range sought.E164() {
+		replies, err := s.Store.RepliesOf(p.R.Context(), p.Session.Tenant, number)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, replies...)
+	}
+	return all[:min(len(all), repliesShown)], nil
+}
+
+// masked returns the last digits of a number, for the audit log.
+func masked(number string) string { return "•••• " + number[max(0, len(number)-shownDigits):] }
+
+const shownDigits = 4
 
 // search returns messages to a number in campaigns after a cursor, and the cursor of the
 // next campaigns, "" after the last one.

@@ -12,15 +12,16 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression/listfile"
 )
 
 func (s *Pages) add(p *web.Page) error {
-	number, rejection := parse(p.Field("phone"))
+	number, rejection := phone.ParseTyped(p.Field("phone"))
 	if rejection != nil {
-		return s.refused(p, faults{Add: "people.fault.phone"})
+		return s.refused(p, faults{Add: "rejection." + rejection.Code})
 	}
 	out, _, err := s.OptOuts.Since(p.R.Context(), p.Session.Tenant, number.String())
 	if err != nil {
@@ -66,18 +67,23 @@ type removal struct {
 func (s *Pages) confirm(p *web.Page) error { return s.askRemoval(p, http.StatusOK, "") }
 
 func (s *Pages) askRemoval(p *web.Page, status int, fault string) error {
-	number, rejection := parse(p.Field("phone"))
-	if rejection != nil {
-		return campaign.ErrNotFound
-	}
-	out, since, err := s.OptOuts.Since(p.R.Context(), p.Session.Tenant, number.String())
+	number, since, err := s.optedOut(p)
 	if err != nil {
 		return err
 	}
-	if !out {
+	if number == "" {
 		return p.Done(Path, "people.done.removed") // the form was sent twice
 	}
-	return p.RenderStatus(status, "people.remove_title", "people_remove.html", removal{number.String(), since, fault})
+	return p.RenderStatus(status, "people.remove_title", "people_remove.html", removal{number, since, fault})
+}
+
+// optedOut returns the form's number if it is opted out, else "", and since when.
+func (s *Pages) optedOut(p *web.Page) (number string, since time.Time, err error) {
+	sought, found := phone.Seek(p.Field("phone"))
+	if !found {
+		return "", since, campaign.ErrNotFound
+	}
+	return s.OptOuts.FirstOut(p.R.Context(), p.Session.Tenant, sought.E164())
 }
 
 // remove deletes an opt-out. The person must have asked for it.
@@ -85,16 +91,12 @@ func (s *Pages) remove(p *web.Page) error {
 	if p.Field("asked") == "" {
 		return s.askRemoval(p, http.StatusUnprocessableEntity, "people.fault.asked")
 	}
-	number, rejection := parse(p.Field("phone"))
-	if rejection != nil {
-		return campaign.ErrNotFound
-	}
-	out, _, err := s.OptOuts.Since(p.R.Context(), p.Session.Tenant, number.String())
+	number, _, err := s.optedOut(p)
 	if err != nil {
 		return err
 	}
-	if out {
-		if err := s.change(p, "people.opt_in", campaign.OptChange{Phone: number.String()}); err != nil {
+	if number != "" {
+		if err := s.change(p, "people.opt_in", campaign.OptChange{Phone: number}); err != nil {
 			return err
 		}
 	}

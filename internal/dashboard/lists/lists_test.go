@@ -3,6 +3,7 @@ package lists_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"mime/multipart"
 	"net/http"
@@ -25,6 +26,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/phone/phonetest"
 	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/privacy/suppression/listfile"
@@ -393,11 +395,65 @@ func TestSearch(t *testing.T) {
 	o := newOffice(t)
 	o.create(5511987654321)
 	for number, want := range map[string]string{
-		"(11) 98765-4321": ana + " is on the list.", "11 98765-4322": bia + " is not on the list.", "12": "Invalid number.",
+		"(11) 98765-4321": ana + " is on the list.", "11 98765-4322": bia + " is not on the list.", "Ana": "Invalid number.",
+		"98765-4321": "+987654321 is not on the list. The area code is missing", "4004-1234": "is not on the list. A service number",
+		"12345678901234567890": "12345678901234567890 is not on the list. Too many",
 	} {
 		page := o.viewer.Post(list+"/search", url.Values{"phone": {number}})
 		if !strings.Contains(page.Text(), want) {
 			t.Errorf("%s: %s", number, page.Text())
+		}
+	}
+}
+
+// An earlier release saved numbers as they were written. They are found, so that a person sees why they block nobody.
+func TestSearch_SavedAsWritten(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create(4407911840966, 987654321)
+	for number, want := range map[string]string{
+		"+4407911840966": "+4407911840966 is on the list.", "98765-4321": "+987654321 is on the list. The area code is missing",
+	} {
+		if page := o.viewer.Post(list+"/search", url.Values{"phone": {number}}); !strings.Contains(page.Text(), want) {
+			t.Errorf("%s: %s", number, page.Text())
+		}
+	}
+}
+
+// A file and the search take the numbers that a dispatch takes, and name the same E.164.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create()
+	file, invalid := "telefone\n", []string{}
+	for _, f := range phonetest.Forms() {
+		file += `"` + f.Text + "\"\n"
+		if !phonetest.Accepted(f.Typed) {
+			invalid = append(invalid, f.Text)
+		}
+	}
+	review := o.choose(file)
+	if page := o.admin.Get(review); !strings.Contains(page.Text(), fmt.Sprint("Invalid ", len(invalid))) {
+		t.Errorf("the review of %d invalid numbers says %s", len(invalid), page.Text())
+	}
+	refused := o.admin.Get(review + "/refused?column=0").Body
+	if lines := strings.Count(refused, "\n") - 1; lines != len(invalid) {
+		t.Errorf("%d of %d invalid numbers are in the file:\n%s", lines, len(invalid), refused)
+	}
+	o.admin.Post(review, form(o.admin.Get(review), "replace"))
+	want := phonetest.Numbers(func(f phonetest.Form) string { return f.Typed })
+	on := o.on()
+	slices.Sort(on)
+	if diff := cmp.Diff(want, on); diff != "" {
+		t.Errorf("on the list (-want +got):\n%s", diff)
+	}
+	for _, f := range phonetest.Forms() {
+		if !phonetest.Accepted(f.Typed) {
+			continue
+		}
+		page := o.viewer.Post(list+"/search", url.Values{"phone": {f.Text}})
+		if !strings.Contains(page.Text(), f.Typed+" is on the list.") {
+			t.Errorf("the search for %q says %s", f.Text, page.Text())
 		}
 	}
 }

@@ -18,6 +18,7 @@ type showPage struct {
 	Form   form
 	Phone  string // searched number
 	Found  string // text key of what the search found
+	Hint   string // text key of why the searched number gets no messages anyway
 	Faults faults
 	Upload web.Upload
 }
@@ -70,21 +71,26 @@ func (s *Pages) change(p *web.Page, l suppression.List, c suppression.Change, ac
 	return err
 }
 
-// search says whether a number is on the list.
+// search says whether a number is on the list. An earlier release saved numbers that dispatch refuses.
 func (s *Pages) search(p *web.Page, l suppression.List) error {
 	v := showPage{Phone: p.Field("phone")}
-	n, rejection := phone.Parse([]byte(phone.Tidy(v.Phone)))
-	if rejection != nil {
+	sought, found := phone.Seek(v.Phone)
+	if !found {
 		v.Faults.Search = "lists.fault.phone"
 		return s.showList(p, http.StatusUnprocessableEntity, l, v)
 	}
-	found, err := s.Book.Has(p.R.Context(), l, uint64(n))
-	if err != nil {
-		return err
+	if _, rejection := phone.ParseTyped(v.Phone); rejection != nil && sought.Valid == 0 {
+		v.Hint = "rejection." + rejection.Code
 	}
-	v.Phone, v.Found = n.String(), "lists.not_found"
-	if found {
-		v.Found = "lists.found"
+	v.Phone, v.Found = sought.String(), "lists.not_found"
+	for _, n := range sought.Numbers {
+		on, err := s.Book.Has(p.R.Context(), l, uint64(n))
+		if err != nil {
+			return err
+		}
+		if on {
+			v.Phone, v.Found = n.String(), "lists.found"
+		}
 	}
 	return s.showList(p, http.StatusOK, l, v)
 }

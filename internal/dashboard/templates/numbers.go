@@ -73,7 +73,7 @@ type fault struct {
 
 // keepNumber saves a number. One that is saved under another name keeps it.
 func (s *Pages) keepNumber(p *web.Page, name, entered string) (one account.TestNumber, _ fault, err error) {
-	number, rejection := phone.Parse([]byte(phone.Tidy(entered)))
+	number, rejection := phone.ParseTyped(entered)
 	switch {
 	case name == "" || utf8.RuneCountInString(name) > maxNumberName:
 		return one, fault{http.StatusUnprocessableEntity, p.T("templates.number_name", p.Number(maxNumberName))}, nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/privacy/suppression/book"
@@ -24,18 +25,18 @@ const exports = ".local"
 
 func numberFlags(flags *flag.FlagSet) (tenant, phone *string) {
 	return flags.String("tenant", "", tenantUsage),
-		flags.String("phone", "", "`NUMBER` in E.164, such as +55 and its digits (required)")
+		flags.String("phone", "", "`NUMBER`, best in E.164, such as +55 and its digits (required)")
 }
 
 func exportNumberCommand(flags *flag.FlagSet) action {
-	tenant, phone := numberFlags(flags)
+	tenant, number := numberFlags(flags)
 	file := flags.String("file", "", "`FILE` to write (default: in "+exports+", named for the time)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		service, err := s.people()
 		if err != nil {
 			return answer{}, err
 		}
-		x, err := service.Export(ctx, *tenant, *phone)
+		x, err := service.Export(ctx, *tenant, *number)
 		if err != nil {
 			return answer{}, err
 		}
@@ -60,6 +61,7 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 		if x.OptOut.OptedOut {
 			result.Lines[0] += "; it is opted out"
 		}
+		result.Lines = append(result.Lines, doubt(*number)...)
 		return result, writePrivate(path, x)
 	}
 }
@@ -95,7 +97,7 @@ func encode(w io.Writer, document any) error {
 }
 
 func eraseNumberCommand(flags *flag.FlagSet) action {
-	tenant, phone := numberFlags(flags)
+	tenant, number := numberFlags(flags)
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if err := s.requireNoDeadEvents(ctx); err != nil {
 			return answer{}, err
@@ -104,10 +106,10 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 		if err != nil {
 			return answer{}, err
 		}
-		done, err := service.Erase(ctx, *tenant, *phone)
+		done, err := service.Erase(ctx, *tenant, *number)
 		again := s.next("erase-number", "tenant", *tenant, "phone", "…")
 		result := answer{
-			Lines: erasedLines(done), Data: erasedData(done),
+			Lines: append(erasedLines(done), doubt(*number)...), Data: erasedData(done),
 			Next: s.next("export-number", "tenant", *tenant, "phone", "…") + " shows what remains",
 		}
 		switch {
@@ -118,6 +120,14 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 		}
 		return result, err
 	}
+}
+
+// doubt returns a line about a number that dispatch refuses, and none about another one.
+func doubt(number string) []string {
+	if sought, _ := phone.Seek(number); sought.Valid != 0 {
+		return nil
+	}
+	return []string{"dispatch refuses this number: check its digits"}
 }
 
 // requireNoDeadEvents fails while provider events are dead letters: an erasure would delete

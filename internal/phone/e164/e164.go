@@ -17,10 +17,10 @@ func (n Number) String() string {
 	return string(strconv.AppendUint([]byte{'+'}, uint64(n), 10))
 }
 
-// Parse parses ASCII digits with an optional leading +. Without the +, 10 or 11 digits
-// are a Brazilian number with its area code; anything else is read as if it had a +.
-// foreign parses numbers of other countries; its digits start with the country code. The
-// Rejection is nil for a valid number. s is not kept.
+// Parse parses ASCII digits with an optional leading +. Without the +, fewer than 10 digits are
+// rejected, and 10 or 11 digits are a Brazilian number with its area code; more are read as if
+// they had a +. foreign parses numbers of other countries; its digits start with the country code.
+// The Rejection is nil for a valid number. s is not kept.
 func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, *Rejection) {
 	digits, plus := bytes.CutPrefix(s, []byte{'+'})
 	switch {
@@ -28,31 +28,40 @@ func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, 
 		return 0, &rejectEmpty
 	case !allDigits(digits):
 		return 0, &rejectCharacters
-	case !plus && (len(digits) == 10 || len(digits) == 11):
+	case !plus && len(digits) < withAreaCode:
+		return 0, rejectShort(digits)
+	case !plus && len(digits) <= withAreaCode+1:
 		return parseBrazilian(digits)
 	case len(digits) >= 2 && digits[0] == '5' && digits[1] == '5':
 		return parseBrazilian(digits[2:])
 	case digits[0] == '0':
 		return 0, &rejectLeadingZero
 	}
-	n, rejection := foreign(digits)
-	if rejection != nil && !plus && service(digits) {
-		return 0, &rejectService
-	}
-	return n, rejection
+	return foreign(digits)
 }
 
-// AsWritten returns a foreign number without validation, and without removing a trunk
-// prefix as libphonenumber does. Use it to search for E.164 numbers that were validated
-// before.
-func AsWritten(digits []byte) (Number, *Rejection) {
-	switch {
-	case len(digits) > longest:
-		return 0, &rejectTooLong
-	case len(digits) < shortest:
-		return 0, &rejectTooShort
+// rejectShort returns why digits without a + and without an area code are rejected.
+func rejectShort(digits []byte) *Rejection {
+	if service(digits) {
+		return &rejectService
 	}
-	return appendDigits(0, digits), nil
+	return &rejectMissingAreaCode
+}
+
+// Unchecked returns the number that Parse would return if every number existed and had no trunk prefix.
+// It is 0 if s is not a country code with a number. Use it to search for numbers that were never checked.
+func Unchecked(s []byte) Number {
+	digits, plus := bytes.CutPrefix(s, []byte{'+'})
+	if !allDigits(digits) || len(digits) > longest {
+		return 0
+	}
+	if n := len(digits); !plus && withAreaCode <= n && n <= withAreaCode+1 {
+		return appendDigits(brazil, digits)
+	}
+	if digits[0] == '0' {
+		return 0
+	}
+	return appendDigits(0, digits)
 }
 
 func appendDigits(n Number, digits []byte) Number {
@@ -61,6 +70,10 @@ func appendDigits(n Number, digits []byte) Number {
 	}
 	return n
 }
+
+// withAreaCode is the number of digits of a Brazilian landline number with its area code. A mobile number has
+// one more.
+const withAreaCode = 10
 
 // shortest and longest are the numbers of digits that a number may have, with its country code.
 const (
@@ -89,8 +102,9 @@ const (
 	Empty             = "empty"
 	InvalidForm       = "invalid_form"
 	MissingNinthDigit = "missing_ninth_digit"
+	MissingAreaCode   = "missing_area_code" // left out of a number that has one
 	UnknownAreaCode   = "unknown_area_code"
-	NoAreaCode        = "no_area_code"
+	NoAreaCode        = "no_area_code" // of a service number
 	WrongLength       = "wrong_length"
 	InvalidNumber     = "invalid_number"
 )
@@ -119,9 +133,15 @@ var (
 		WrongLength,
 		"A Brazilian number has 10 or 11 digits, area code included, after the country code 55.",
 	}
+	rejectMissingAreaCode = Rejection{
+		MissingAreaCode,
+		"The area code was left out: a Brazilian number has 10 or 11 digits, area code included. " +
+			"A number of another country is written with a + and its country code.",
+	}
 	rejectService = Rejection{
 		NoAreaCode,
-		"The number has no area code: it is a service number, as 0800, 0300 or 4004 are. Messages go to numbers with an area code.",
+		"The number has no area code to add: it is a service number, as 0800, 0300 or 4004 are. " +
+			"Messages go to numbers with an area code.",
 	}
 	rejectBrazilianMobile = Rejection{
 		InvalidNumber,
@@ -130,14 +150,5 @@ var (
 	rejectBrazilianStart = Rejection{
 		InvalidNumber,
 		"After the area code no Brazilian number begins with 0 or 1.",
-	}
-
-	rejectTooLong = Rejection{
-		WrongLength,
-		"No number has more than 15 digits, country code included.",
-	}
-	rejectTooShort = Rejection{
-		WrongLength,
-		"No number has fewer than 7 digits, country code included.",
 	}
 )

@@ -195,6 +195,17 @@ func (b *Book) Since(ctx context.Context, tenant, phone string) (out bool, since
 	return out, since, nil
 }
 
+// FirstOut returns the first of several numbers that is opted out, "" for none, and since when as Since does.
+func (b *Book) FirstOut(ctx context.Context, tenant string, phones []string) (phone string, since time.Time, err error) {
+	for _, phone := range phones {
+		out, since, err := b.Since(ctx, tenant, phone)
+		if err != nil || out {
+			return phone, since, err
+		}
+	}
+	return "", since, nil
+}
+
 // Origin returns where the opt-out of a number comes from, 0 if the number is not opted out.
 func (b *Book) Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error) {
 	number, p, err := b.lookUp(ctx, tenant, phone)

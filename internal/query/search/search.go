@@ -13,7 +13,7 @@ type Query struct {
 	Status string  // an Outcome, or "pending"
 	// Reaction restricts the search to messages with it.
 	Reaction Reaction
-	Phone    *string // E.164
+	Phone    *string // in any form, valid or not
 	UID      *string
 	// AllBatches searches all batches for a UID. Each page covers some of the batches.
 	AllBatches bool

@@ -1,16 +1,17 @@
 package listapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/jsonbody"
 	"campaign-dispatch/internal/httpapi/jsonscan"
+	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy/suppression"
@@ -21,17 +22,22 @@ const (
 	maxNumbers = 10_000 // in a call
 )
 
-// input is the body of a change: settings and all numbers of a list, or numbers to add and remove.
-type input struct {
-	Reason    string             `json:"reason"`
-	Source    string             `json:"source"`
-	AreaCodes []int              `json:"areaCodes"`
-	Traffic   []campaign.Traffic `json:"traffic"`
-	Until     *time.Time         `json:"until"`
-	Numbers   *[]string          `json:"numbers"`
-	Exempt    []string           `json:"exempt"`
-	Add       []string           `json:"add"`
-	Remove    []string           `json:"remove"`
+// replacement is the body of a PUT. With numbers it is the whole list, without them it has what changes.
+type replacement struct {
+	Reason    *string             `json:"reason"`
+	Source    *string             `json:"source"`
+	AreaCodes *[]int              `json:"areaCodes"`
+	Traffic   *[]campaign.Traffic `json:"traffic"`
+	Until     *string             `json:"until"`
+	Numbers   *[]string           `json:"numbers"`
+	Exempt    []string            `json:"exempt"`
+}
+
+// change is the body of a POST.
+type change struct {
+	Add    []string `json:"add"`
+	Remove []string `json:"remove"`
+	Until  *string  `json:"until"`
 }
 
 // answer is a list as the API shows it.
@@ -59,50 +65,71 @@ func newAnswer(l suppression.List, now time.Time) answer {
 	return a
 }
 
-func readBody(r *http.Request, in *input) error {
-	body, err := httpapi.Body(r, maxBody)
+// readReplacement returns the change of a PUT.
+func readReplacement(r *http.Request) (c suppression.Change, err error) {
+	var in replacement
+	if err := jsonbody.Read(r, maxBody, &in); err != nil {
+		return c, err
+	}
+	edit, err := in.edit()
 	if err != nil {
-		return err
+		return c, err
 	}
-	if malformed := jsonscan.Check(body); malformed != nil {
-		return httpapi.Refuse(http.StatusBadRequest, "", malformed.Code, malformed.Located())
+	if in.Numbers == nil {
+		c.Edit = &edit
+		err = setNumbers(&c, "numbers", nil, "exempt", in.Exempt)
+		return c, err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(in); err != nil || bytes.TrimLeft(body, " \t\r\n")[0] != '{' {
-		return httpapi.Refuse(http.StatusBadRequest, "", jsonscan.InvalidType,
-			"must be an object with the fields of this call, each of its type")
-	}
-	return nil
-}
-
-// replacement returns the change of a PUT. Without numbers, the list keeps those that it has.
-func (in *input) replacement() (c suppression.Change, err error) {
-	if in.Add != nil || in.Remove != nil {
-		return c, httpapi.Refuse(http.StatusBadRequest, "", "unknown_field", "add and remove are fields of POST")
-	}
-	c.Settings = &suppression.Settings{
-		Reason: in.Reason, Source: in.Source, AreaCodes: in.AreaCodes, Traffic: in.Traffic, Until: in.until(),
-	}
-	var all []string
-	if in.Numbers != nil {
-		c.Replace, all = true, *in.Numbers
-	}
-	err = setNumbers(&c, "numbers", all, "exempt", in.Exempt)
+	settings := edit.Of(suppression.Settings{})
+	c.Settings, c.Replace = &settings, true
+	err = setNumbers(&c, "numbers", *in.Numbers, "exempt", in.Exempt)
+	c.Add, c.Remove = c.Add.Without(c.Remove), nil // so that the answer counts exactly
 	return c, err
 }
 
-// change returns the change of a POST.
-func (in *input) change() (c suppression.Change, err error) {
-	if in.Numbers != nil || in.Exempt != nil || in.Reason != "" || in.Source != "" || in.AreaCodes != nil || in.Traffic != nil {
-		return c, httpapi.Refuse(http.StatusBadRequest, "", "unknown_field", "a POST has the fields add, remove and until")
+// edit returns the settings that a PUT names. An empty until is no end.
+func (in *replacement) edit() (suppression.Edit, error) {
+	e := suppression.Edit{Reason: in.Reason, Source: in.Source, AreaCodes: in.AreaCodes, Traffic: in.Traffic}
+	if in.Until == nil {
+		return e, nil
+	}
+	e.Until = &time.Time{}
+	if *in.Until == "" {
+		return e, nil
+	}
+	var err error
+	*e.Until, err = readUntil(*in.Until)
+	return e, err
+}
+
+// readChange returns the change of a POST.
+func readChange(r *http.Request) (c suppression.Change, err error) {
+	var in change
+	if err := jsonbody.Read(r, maxBody, &in); err != nil {
+		return c, err
 	}
 	if len(in.Add)+len(in.Remove) == 0 {
 		return c, httpapi.Refuse(http.StatusBadRequest, "/add", "missing_field", "is required, or remove: the numbers of the change")
 	}
-	c.Until = in.until()
+	if in.Until != nil {
+		if c.Until, err = readUntil(*in.Until); err != nil {
+			return c, err
+		}
+	}
 	err = setNumbers(&c, "add", in.Add, "remove", in.Remove)
 	return c, err
+}
+
+// readUntil returns the time of an end. The zero time, which stands for no end, is refused as the other past ones are.
+func readUntil(text string) (time.Time, error) {
+	until, err := localtime.Parse(text)
+	if err != nil {
+		return until, httpapi.Refuse(http.StatusBadRequest, "/until", "invalid_value", err.Error())
+	}
+	if until = until.Truncate(time.Millisecond); until.IsZero() {
+		return until, refusal(suppression.ErrUntil)
+	}
+	return until, nil
 }
 
 // setNumbers sets the numbers of a change from two fields.
@@ -117,19 +144,12 @@ func setNumbers(c *suppression.Change, add string, added []string, remove string
 	return err
 }
 
-func (in *input) until() time.Time {
-	if in.Until == nil {
-		return time.Time{}
-	}
-	return in.Until.UTC().Truncate(time.Millisecond)
-}
-
-// numbers reads the numbers of a field. Invalid ones are refused.
+// numbers reads the numbers of a field. Those that dispatch rejects are refused.
 func numbers(field string, written []string) (numberset.Set, error) {
 	var found []e164.Number
 	var refused []httpapi.Violation
 	for i, s := range written {
-		n, rejection := e164.Parse([]byte(s), e164.AsWritten)
+		n, rejection := phone.Parse([]byte(s))
 		if rejection != nil {
 			refused = append(refused, httpapi.Violation{
 				Pointer: jsonscan.Pointer(field, strconv.Itoa(i)), Code: rejection.Code, Detail: rejection.Reason,

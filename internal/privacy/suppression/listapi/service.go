@@ -107,26 +107,22 @@ func (s *Service) serveOne(w http.ResponseWriter, r *http.Request) error {
 
 // servePut creates or replaces a list.
 func (s *Service) servePut(w http.ResponseWriter, r *http.Request) error {
-	return s.serveChange(w, r, "list.put", func(in *input) (suppression.Change, error) { return in.replacement() })
+	return s.serveChange(w, r, "list.put", readReplacement)
 }
 
 // servePost adds numbers to a list, and removes numbers from it.
 func (s *Service) servePost(w http.ResponseWriter, r *http.Request) error {
-	return s.serveChange(w, r, "list.change", func(in *input) (suppression.Change, error) { return in.change() })
+	return s.serveChange(w, r, "list.change", readChange)
 }
 
 func (s *Service) serveChange(
-	w http.ResponseWriter, r *http.Request, action string, read func(*input) (suppression.Change, error),
+	w http.ResponseWriter, r *http.Request, action string, read func(*http.Request) (suppression.Change, error),
 ) error {
 	claims, err := s.openChange(r)
 	if err != nil {
 		return err
 	}
-	var in input
-	if err := readBody(r, &in); err != nil {
-		return err
-	}
-	c, err := read(&in)
+	c, err := read(r)
 	if err != nil {
 		return err
 	}

@@ -80,13 +80,13 @@ func Read(ctx context.Context, content []byte, column int) (c Content, err error
 }
 
 func (c *Content) addHeader(name string) {
-	if n, rejection := phone.Parse([]byte(phone.Tidy(name))); rejection == nil {
+	if n, rejection := phone.ParseTyped(name); rejection == nil {
 		c.all = append(c.all, n)
 	}
 }
 
 func (c *Content) add(line int, text string) {
-	n, rejection := phone.Parse([]byte(phone.Tidy(text)))
+	n, rejection := phone.ParseTyped(text)
 	if rejection == nil {
 		c.all = append(c.all, n)
 		return

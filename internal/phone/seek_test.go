@@ -1,0 +1,108 @@
+package phone_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/phone"
+)
+
+func TestSought_WrittenIn(t *testing.T) {
+	t.Parallel()
+	const mobile, thai, british = "+5561987650001", "+66912345678", "+442079460958"
+	for _, test := range []struct {
+		text, phone string
+		want        bool
+	}{
+		{"+5561987650001", mobile, true},
+		{"5561987650001", mobile, true},
+		{"61987650001", mobile, true},
+		{"(61) 98765-0001", mobile, true},
+		{"'+55 (61) 98765.0001", mobile, true}, // as in an error file
+		{"+55 (061) 98765-0001", mobile, true},
+		{"+55 0 15 61 98765 0001", mobile, true},
+		{"061987650001", mobile, true},
+		{"0 21 61 98765-0001", mobile, true},
+		{"005561987650001", mobile, true},
+		{"61987650001.0", mobile, true},
+		{"5561987650001.0", mobile, true},
+		{"+55 61 8765-0001", mobile, true}, // the ninth digit is missing
+		{"6187650001", mobile, true},
+		{"tel: +55 61 98765 0001 (casa)", mobile, true},
+		{"61987650002", mobile, false},
+		{"+61987650001", mobile, false}, // Australia
+		{"987650001", mobile, false},
+		{"", mobile, false},
+		{"+", mobile, false},
+		{"no number", mobile, false},
+		{"+66 91 234 5678", thai, true},
+		{"0066912345678", thai, true},
+		{"66912345678", thai, false}, // a Brazilian mobile
+		{"66912345678", "+5566912345678", true},
+		{"+66912345678", "+5566912345678", false},
+		{"44 20 7946 0958", british, true},
+		{"+44 20 7946 0958", british, true},
+		{"+999 1234 5678", "+99912345678", true}, // of no country, as received
+	} {
+		sought, _ := phone.Seek(test.phone)
+		if got := sought.WrittenIn(test.text); got != test.want {
+			t.Errorf("%q writes %s: %v, want %v", test.text, test.phone, got, test.want)
+		}
+	}
+}
+
+// A number is sought as dispatch parses it and as it was written, so that also refused numbers are found.
+func TestSeek(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"+5511987654321":       {"+5511987654321"},
+		"(11) 98765-4321":      {"+5511987654321"},
+		"0 15 11 98765-4321":   {"+5511987654321"}, // with a carrier code
+		"011 3333-4444":        {"+551133334444", "+5501133334444"},
+		"0055 11 98765-4321":   {"+5511987654321"},
+		"+4407911840966":       {"+447911840966", "+4407911840966"}, // Britain's trunk 0
+		"351912345678":         {"+351912345678"},
+		"987654321":            {"+987654321"}, // no area code
+		"1187654321":           {"+551187654321"},
+		"66912345678":          {"+5566912345678"}, // Brazilian, and not Thai
+		"+66912345678":         {"+66912345678"},
+		"12":                   {"+12"},
+		"12345678901234567890": {}, // no number of any form
+	} {
+		sought, found := phone.Seek(text)
+		if diff := cmp.Diff(want, sought.E164()); diff != "" || !found {
+			t.Errorf("%s, found: %v (-want +got):\n%s", text, found, diff)
+		}
+	}
+	for _, text := range []string{"", "+", "Ana <ana@example.com>"} {
+		if sought, found := phone.Seek(text); found || len(sought.Numbers) > 0 {
+			t.Errorf("%q is %+v", text, sought)
+		}
+	}
+}
+
+// A rejected number is found as it was received, however short, and as corrected in the reason. In other texts,
+// such as amounts, short digits are no number.
+func TestSought_WrittenAs(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		sought, phone, reason string
+		as, in                bool
+	}{
+		{"1234", "12-34", "", true, false},
+		{"98765-4321", "987654321", "", true, true},
+		{"987654321", "+987654321", "", true, true},
+		{"1187654321", "(11) 8765-4321", "", true, true},
+		{"+5511987654321", "1187654321", "it may be +5511987654321.", true, true},
+		{"+5511987654321", "x", "it may be +5511987654321.", true, false},
+		{"55", "1187654321", "it may be +5511987654321.", false, false},
+		{"987654321", "987654322", "", false, false},
+		{"12345678901234567890", "12345678901234567890", "", true, true},
+	} {
+		sought, _ := phone.Seek(test.sought)
+		if as, in := sought.WrittenAs(test.phone, test.reason), sought.WrittenIn(test.phone); as != test.as || in != test.in {
+			t.Errorf("%s in %q: as a rejected number %v, as a text %v", test.sought, test.phone, as, in)
+		}
+	}
+}
