@@ -86,8 +86,15 @@ func TestAppendRow_OtherSeparator(t *testing.T) {
 		separator  byte
 		sent, want string
 	}{
-		{';', "a,=1", "a,'=1"}, {';', "Oi, @loja", "Oi, '@loja"}, {';', `a,"=1"`, `a,"'=1"`}, {';', "1,-2", "1,'-2"}, {';', ",＝1", ",'＝1"},
-		{';', "a;=1", "a;'=1"}, {';', "Ana, 10", "Ana, 10"}, {',', "a;=1", "a;'=1"}, {',', "a,=1", "a,=1"},
+		{';', "a,=1", "a,'=1"},
+		{';', "Oi, @loja", "Oi, '@loja"},
+		{';', `a,"=1"`, `a,"'=1"`},
+		{';', "1,-2", "1,'-2"},
+		{';', ",＝1", ",'＝1"},
+		{';', "a;=1", "a;'=1"},
+		{';', "Ana, 10", "Ana, 10"},
+		{',', "a;=1", "a;'=1"},
+		{',', "a,=1", "a,=1"},
 	} {
 		file := string(campaign.AppendRow(nil, test.separator, "x", test.sent, "y"))
 		row, err := csv.NewReader(strings.NewReader(strings.ReplaceAll(file, `";"`, `","`))).Read()

@@ -155,6 +155,6 @@ func tooLarge() *httpapi.Problem {
 	}
 }
 
-func invalid(pointer, code, detail string) *httpapi.Problem {
-	return httpapi.Refuse(http.StatusBadRequest, pointer, code, detail)
+func invalid(pointer, detail string) *httpapi.Problem {
+	return httpapi.Refuse(http.StatusBadRequest, pointer, unknownValue, detail)
 }

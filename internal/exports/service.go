@@ -89,7 +89,7 @@ func (s *Service) Create(ctx context.Context, id campaign.ID, exportID string, a
 // ID returns the same export. A refused call returns a *httpapi.Problem.
 func (s *Service) CreateRecipients(ctx context.Context, id campaign.ID, exportID string, who export.Audience) (export.Export, error) {
 	if !slices.Contains(export.Audiences(), who) {
-		return export.Export{}, invalid("/audience", unknownValue, "audience must be unread, missed or tapped.")
+		return export.Export{}, invalid("/audience", "audience must be unread, missed or tapped.")
 	}
 	return s.start(ctx, id, export.Export{
 		ExportID: exportID, Kind: export.Recipients, Audience: who, Format: export.Plain, Language: english,
@@ -186,17 +186,17 @@ func complete(q export.Request) (export.Request, error) {
 	q.Statuses = slices.Compact(q.Statuses)
 	switch {
 	case q.Kind != export.Outcomes && q.Kind != export.Rejected:
-		return q, invalid("/kind", unknownValue, "kind must be outcomes or rejected.")
+		return q, invalid("/kind", "kind must be outcomes or rejected.")
 	case q.Format != export.Excel && q.Format != export.Plain:
-		return q, invalid("/format", unknownValue, "format must be excel or plain.")
+		return q, invalid("/format", "format must be excel or plain.")
 	case q.Language != english && q.Language != portuguese:
-		return q, invalid("/language", unknownValue, "language must be en or pt-BR.")
+		return q, invalid("/language", "language must be en or pt-BR.")
 	case len(q.Statuses) > 0 && q.Kind == export.Rejected:
-		return q, invalid("/statuses", unknownValue, "statuses needs the kind outcomes: rejected numbers have no status.")
+		return q, invalid("/statuses", "statuses needs the kind outcomes: rejected numbers have no status.")
 	}
 	for _, status := range q.Statuses {
 		if !slices.Contains(statuses, status) {
-			return q, invalid("/statuses", unknownValue, "statuses must contain only "+strings.Join(statuses, ", ")+".")
+			return q, invalid("/statuses", "statuses must contain only "+strings.Join(statuses, ", ")+".")
 		}
 	}
 	return q, nil

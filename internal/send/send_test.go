@@ -163,7 +163,7 @@ func TestHandle_ClosingOfAnotherZone(t *testing.T) {
 		g := newSenderFixture(100)
 		var w payload.Writer
 		for i := range 100 {
-			w.Add(numberIn(window.Manaus, i), nil, [][]byte{nil})
+			w.Add(5592988880000+uint64(i), nil, [][]byte{nil})
 		}
 		g.payload, g.batch.Offsets = w.Finish()
 		g.batch.Zones = []window.Count{{Zone: window.Manaus, Messages: 100}}

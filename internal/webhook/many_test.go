@@ -24,6 +24,7 @@ func (owing) Delivery(_ context.Context, t delivery.NotifyTask) (delivery.Delive
 func (owing) SaveDelivery(context.Context, delivery.Delivery, delivery.Delivery) (bool, error) {
 	return true, nil
 }
+
 func (owing) ClaimDelivery(context.Context, delivery.Delivery, time.Time) (bool, time.Time, error) {
 	return true, time.Time{}, nil
 }

@@ -209,6 +209,7 @@ func (*outage) KeepPost(context.Context, delivery.KeptPost) error        { retur
 func (*outage) CountPosts(string, string, time.Time, delivery.PostCount) {}
 func (*outage) WritePosts(context.Context, time.Time) error              { return nil }
 func (*outage) Get(context.Context, string) ([]byte, error)              { return nil, campaign.ErrNotFound }
+
 func (o *outage) GetRange(_ context.Context, _ string, a, b int) ([]byte, error) {
 	return o.payload[a:b], nil
 }

@@ -143,7 +143,7 @@ func rowOfBatch(ref campaign.BatchRef) string { return ref.Tenant + ref.Campaign
 func (t *table) dueKey(tenant, row string) string { return strconv.Itoa(dueNumber(tenant, row)) }
 
 func dueNumber(tenant, row string) int {
-	return int(hashOf(row)%(DueShards/DueParts)*DueParts + hashOf(tenant)%DueParts) //nolint:gosec // below DueShards
+	return int(hashOf(row)%(DueShards/DueParts)*DueParts + hashOf(tenant)%DueParts)
 }
 
 func hashOf(name string) uint64 {

@@ -3,6 +3,7 @@
 package phonetest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -123,4 +124,14 @@ var onlyTyped = []form{
 	{"98765-4321", e164.MissingAreaCode},
 	{"0800 123 4567", e164.NoAreaCode},
 	{"4004-1234", e164.NoAreaCode},
+}
+
+// File returns a CSV file with a column of the forms.
+func File() string {
+	var file strings.Builder
+	file.WriteString("telefone\n")
+	for _, f := range Forms() {
+		fmt.Fprintf(&file, "\"%s\"\n", f.Text)
+	}
+	return file.String()
 }

@@ -166,11 +166,11 @@ func TestAPI_StrictBody(t *testing.T) {
 		w.refuses(t, http.MethodPut, body, want)
 	}
 	for body, want := range map[string]string{
-		`{"add":["11987654321"],"Add":[]}`:        "/Add unknown_field",
-		`{"numbers":["11987654321"]}`:             "/numbers unknown_field",
-		`{"add":["11987654321"],"reason":"r"}`:    "/reason unknown_field",
-		`{"add":["11987654321"],"untill":"2037"}`: "/untill unknown_field",
-		`{"until":"2037-01-01T00:00:00Z"}`:        "/add missing_field",
+		`{"add":["11987654321"],"Add":[]}`:      "/Add unknown_field",
+		`{"numbers":["11987654321"]}`:           "/numbers unknown_field",
+		`{"add":["11987654321"],"reason":"r"}`:  "/reason unknown_field",
+		`{"add":["11987654321"],"ends":"2037"}`: "/ends unknown_field",
+		`{"until":"2037-01-01T00:00:00Z"}`:      "/add missing_field",
 	} {
 		w.refuses(t, http.MethodPost, body, want)
 	}

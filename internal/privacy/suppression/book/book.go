@@ -88,7 +88,7 @@ func edit(l *suppression.List, c suppression.Change, now time.Time) error {
 	default:
 		return nil
 	}
-	return l.Settings.CheckAfter(was, now)
+	return l.CheckAfter(was, now)
 }
 
 // putChange writes the segments of a change.
