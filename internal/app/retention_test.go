@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
@@ -72,7 +71,8 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.Retention) + " from its acceptance",                   // rows
 		period(campaign.Retention) + " from the acceptance of its last batch", // a campaign
 		period(campaign.Retention) + " from the acceptance of its last batch", // its results
-		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife) + " from the reply", period(campaign.EventLife),
+		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife) + " from the reply",
+		"until a person decides, or the number opts out or in; " + period(campaign.EventLife) + " from the reply at most", period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife),
 		period(submission.ClosedLife) + " after the file's " + period(submission.Life) + " or the draft's " + period(submission.DraftLife) + ", and after the campaign's time; 60 days after it with a request for approval",
 		period(submission.Life) + "; a draft, " + period(submission.DraftLife) + " from the last change; with a request for approval, until " + period(submission.RequestLife) + " after its campaign's time, but the uploaded file in `work/` never longer than 30 days",
@@ -83,7 +83,8 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		"until they are resumed, cancelled or expire; the end of a pause, 5 minutes", period(campaign.FormLife),
 		period(campaign.RefreshLife), period(campaign.LastUseLife) + " from then", period(campaign.SessionEndLife), period(campaign.RateLife) + " from the last call",
 		period(time.Duration(pool.RefreshTokenValidity) * time.Minute), period(web.NoticeLife),
-		period(longestQueue(t)), period(logLife(t)) + " (`LogRetentionDays`)",
+		period(longestQueue(t)),
+		logLife(t, "production") + " days in production, " + logLife(t, "staging") + " in staging (`LogRetentionDays` in `samconfig.toml`)",
 		"35 days",         // what AWS keeps for restoring a table to a point in time
 		"at most 30 days", // files for lists, by the lifecycle of work/
 		period(book.UnusedLife) + " after they are removed, the list is deleted, or the change failed",
@@ -148,20 +149,15 @@ func longestQueue(t *testing.T) (longest time.Duration) {
 	return longest
 }
 
-// logLife returns the default retention of the logs.
-func logLife(t *testing.T) time.Duration {
+// logLife returns how long an environment keeps its logs, by samconfig.toml.
+func logLife(t *testing.T, environment string) string {
 	t.Helper()
-	var template struct {
-		Parameters struct {
-			LogRetentionDays struct {
-				Default int `yaml:"Default"`
-			} `yaml:"LogRetentionDays"`
-		} `yaml:"Parameters"`
+	_, own, _ := strings.Cut(read(t, "samconfig.toml"), "\n["+environment+".deploy.parameters]")
+	days := regexp.MustCompile(`"LogRetentionDays=(\d+)"`).FindStringSubmatch(own)
+	if days == nil {
+		t.Fatalf("samconfig.toml has no LogRetentionDays of %s", environment)
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "template.yaml")), &template); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(template.Parameters.LogRetentionDays.Default) * day
+	return days[1]
 }
 
 // The API's document and the pages state the actual retention.
