@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"strconv"
@@ -121,8 +122,8 @@ func (t *table) newestAbout(
 	ctx context.Context, doing string, pk attribute, messageID string, after time.Time, limit int, attributes ...string,
 ) (rows []Item, looked time.Time, err error) {
 	in := newestOf(t.Webhooks, "pk = :pk AND sk > :after", Item{":pk": pk, ":after": text(instantSK(after, ""))}, limit, attributes...)
-	in.FilterExpression = aws.String("messageId = :message OR attribute_not_exists(messageId)")
-	in.ExpressionAttributeValues[":message"] = text(messageID)
+	in.FilterExpression = aws.String("messageId IN (:message, :packed) OR attribute_not_exists(messageId)")
+	with(in.ExpressionAttributeValues, Item{":message": text(messageID), ":packed": bytesOf(packMessageID(messageID))})
 	out, err := t.Client.Query(ctx, in)
 	if err != nil {
 		return nil, looked, fmt.Errorf("%s: %w", doing, err)
@@ -154,11 +155,14 @@ func readFailure(tenant, endpointID string, row Item) delivery.Failure {
 // KeepPost writes a post with its payload and its answer. A repeated call changes nothing.
 func (s *KeptPostStore) KeepPost(ctx context.Context, p delivery.KeptPost) error {
 	row := with(keptPostKey(p), Item{
-		"kind": text(p.Kind), "attempt": number(p.Attempt), "status": number(p.Status), "code": text(p.Code),
-		"took": number(p.Took.Milliseconds()), "payload": bytesOf(p.Payload), "answer": text(p.Answer.Text),
-		"cut": boolean(p.Answer.Cut), "notText": boolean(p.Answer.NotText), TTL: number(p.At.Add(campaign.KeptPostLife).Unix()),
+		"kind": text(p.Kind), "status": number(p.Status), "payload": bytesOf(p.Payload),
+		TTL: number(p.At.Add(campaign.KeptPostLife).Unix()),
 	})
-	with(row, some(Item{"entry": bytesOf(p.Entry), "blob": text(p.Blob), "messageId": text(p.MessageID)}))
+	with(row, some(Item{ // most rows have about a kilobyte, which costs one write unit
+		"attempt": number(p.Attempt), "code": text(p.Code), "took": number(p.Took.Milliseconds()), "answer": text(p.Answer.Text),
+		"cut": boolean(p.Answer.Cut), "notText": boolean(p.Answer.NotText), "entry": bytesOf(p.Entry), "blob": text(p.Blob),
+		"messageId": bytesOf(packMessageID(p.MessageID)),
+	}))
 	return s.tryWrite(ctx, "keep a post to endpoint "+p.EndpointID, inTable(s.Webhooks, s.put(row)))
 }
 
@@ -228,11 +232,29 @@ func (s *KeptPostStore) DeleteKeptPost(ctx context.Context, p delivery.KeptPost)
 	return s.tryWrite(ctx, "delete a post to endpoint "+p.EndpointID, inTable(s.Webhooks, s.remove(keptPostKey(p))))
 }
 
+// packMessageID returns the batch key and the index of a message ID in 12 bytes, nil for an ID of another service.
+func packMessageID(id string) []byte {
+	key, index, ok := campaign.ParseMessageID(id)
+	if !ok {
+		return nil
+	}
+	return binary.BigEndian.AppendUint16(key[:], uint16(index)) //nolint:gosec // below campaign.MaxMessages
+}
+
+func unpackMessageID(packed []byte) string {
+	var key campaign.BatchKey
+	if len(packed) != len(key)+2 {
+		return ""
+	}
+	copy(key[:], packed)
+	return key.MessageID(int(binary.BigEndian.Uint16(packed[len(key):])))
+}
+
 func readKeptPost(tenant, endpointID string, row Item) delivery.KeptPost {
 	at, id := readInstantKey(row)
 	return delivery.KeptPost{
 		Tenant: tenant, EndpointID: endpointID, WebhookID: id, At: at, Kind: delivery.Kind(getText(row, "kind")),
-		MessageID: getText(row, "messageId"), Attempt: getInt(row, "attempt"), Status: getInt(row, "status"), Code: getText(row, "code"),
+		MessageID: unpackMessageID(getBinary(row, "messageId")), Attempt: getInt(row, "attempt"), Status: getInt(row, "status"), Code: getText(row, "code"),
 		Took: time.Duration(getNumber(row, "took")) * time.Millisecond, Payload: getBinary(row, "payload"),
 		Answer: delivery.EndpointAnswer{Text: getText(row, "answer"), Cut: getBool(row, "cut"), NotText: getBool(row, "notText")},
 		Entry:  getBinary(row, "entry"), Blob: getText(row, "blob"),
