@@ -119,21 +119,21 @@ func (a *Applier) recordOptOuts(ctx context.Context, byEvent []*optChange, errs 
 		}
 	}
 	for tenant := range changes {
-		if err := a.recordOptOutsOf(ctx, tenant, changes[tenant]); err != nil {
+		err := a.OptOuts.Record(ctx, tenant, changes[tenant])
+		if err == nil { // before anything else can fail: a repeated change is not new
+			countOptOuts(ctx, tenant, made[tenant])
+			err = a.settleReplies(ctx, tenant, changes[tenant])
+		}
+		if err != nil {
 			for _, i := range events[tenant] {
 				errs[i] = fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
 			}
-			continue
 		}
-		countOptOuts(ctx, tenant, made[tenant])
 	}
 }
 
-// recordOptOutsOf records the changes of a tenant. They decide on the doubtful replies of their numbers.
-func (a *Applier) recordOptOutsOf(ctx context.Context, tenant string, changes []campaign.OptChange) error {
-	if err := a.OptOuts.Record(ctx, tenant, changes); err != nil {
-		return err
-	}
+// settleReplies settles the doubtful replies on which the changes of their numbers decide.
+func (a *Applier) settleReplies(ctx context.Context, tenant string, changes []campaign.OptChange) error {
 	latest := map[string]time.Time{}
 	for _, c := range changes {
 		if c.At.After(latest[c.Phone]) {

@@ -31,6 +31,7 @@ type people struct {
 	dropped    bool                      // the event was counted as dropped
 	records    int                       // writes of opt-outs
 	optErr     error                     // of these
+	settleErr  error                     // of settling replies
 	replies    map[string]reaction.Reply // by tenant and ID
 }
 
@@ -48,7 +49,7 @@ func (p *people) SettleReplies(_ context.Context, _ string, decided func(reactio
 		r.Doubtful = r.Doubtful && !decided(r)
 		p.replies[key] = r
 	}
-	return nil
+	return p.settleErr
 }
 
 func (p *people) FindBatch(context.Context, campaign.BatchKey) (campaign.Batch, error) {
@@ -280,6 +281,35 @@ func TestHandle_OptOutsAreRecordedTogether(t *testing.T) {
 		if p.records != 1 || wrong >= 0 {
 			t.Errorf("%d writes of one tenant's 500 changes; event %d has another error than %v", p.records, wrong, optErr)
 		}
+	}
+}
+
+type optOutDays struct{ counted int }
+
+func (d *optOutDays) AddDay(_ context.Context, _, _ string, counts campaign.DayCounts) error {
+	d.counted += counts.OptedOut
+	return nil
+}
+
+// An opt-out that is recorded counts once, also if its replies are settled only when its event comes again.
+func TestHandle_CountsBeforeSettling(t *testing.T) {
+	t.Parallel()
+	p := &people{batchLedger: newBatchLedger(), agent: "agent", content: reaction.EventContent{Phone: "+5511900000000"}}
+	days := &optOutDays{}
+	recorder := p.recorder()
+	recorder.Store, recorder.Days = p, days
+	applier := &outcome.Applier{Store: p, Contents: p, Recorder: recorder, OptOuts: p}
+	task := reaction.EventTask{
+		Kind: reaction.EventOptOut, AgentID: "agent", MessageID: campaign.BatchKey{1}.MessageID(0), At: time.Unix(2, 0), Blob: eventBlob,
+	}
+	for _, want := range []error{errBroken, nil} {
+		p.settleErr = want
+		if err := applier.Handle(t.Context(), []reaction.EventTask{task})[0]; !errors.Is(err, want) {
+			t.Fatalf("the event ended with %v, want %v", err, want)
+		}
+	}
+	if days.counted != 1 {
+		t.Errorf("%d opt-outs are counted, want 1", days.counted)
 	}
 }
 
