@@ -98,6 +98,20 @@ func ParseMessageID(id string) (BatchKey, int, bool) {
 	return k, index, index < MaxMessages && k.MessageID(index) == strings.ToLower(id)
 }
 
+// MessageSize is the size of AppendMessage in bytes.
+const MessageSize = len(BatchKey{}) + 2
+
+// AppendMessage appends the key and the index of a message, in MessageSize bytes.
+func (k BatchKey) AppendMessage(packed []byte, index int) []byte {
+	return binary.BigEndian.AppendUint16(append(packed, k[:]...), uint16(index)) //nolint:gosec // an index is below MaxMessages
+}
+
+// UnpackMessage returns the key and the index of AppendMessage. packed has MessageSize bytes or more.
+func UnpackMessage(packed []byte) (k BatchKey, index int) {
+	copy(k[:], packed)
+	return k, int(binary.BigEndian.Uint16(packed[len(k):]))
+}
+
 // BatchState is the release state of a batch.
 type BatchState string
 

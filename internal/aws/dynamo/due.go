@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,27 +162,20 @@ func (s *BatchStore) Progress(ctx context.Context, id campaign.ID) (campaign.Pro
 // reports whether it did. A batch that was cancelled since it was read does not begin to wait.
 func (s *BatchStore) PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	condition := "attribute_exists(#due) AND nextCheck = :read"
-	values := Item{":next": millis(next), ":read": millis(b.NextCheck)}
+	values := Item{":read": millis(b.NextCheck)}
 	if b.Waits() && !b.Cancelled() {
 		condition += " AND attribute_not_exists(cancelledAt)"
 	}
-	waits := Item{"waiting": boolean(b.Waiting), "waitingZones": number(int64(b.WaitingZones)), "listOf": text(""), "listAs": text("")}
+	set := some(Item{"nextCheck": millis(next), "waiting": boolean(b.Waiting), "waitingZones": number(int64(b.WaitingZones))})
 	if b.Waits() {
-		with(waits, waitsItem(b.BatchRef))
+		with(set, waitsItem(b.BatchRef))
 	}
-	set := "SET nextCheck = :next"
-	var remove []string
-	for _, name := range slices.Sorted(maps.Keys(waits)) {
-		if isZero(waits[name]) {
-			remove = append(remove, name)
-			continue
-		}
-		set, values[":"+name] = set+", "+name+" = :"+name, waits[name]
+	update := "SET " + assign(set, values)
+	unset := slices.DeleteFunc([]string{"waiting", "waitingZones", "listOf", "listAs"}, func(name string) bool { return set[name] != nil })
+	if len(unset) > 0 {
+		update += " REMOVE " + strings.Join(unset, ", ")
 	}
-	if len(remove) > 0 {
-		set += " REMOVE " + strings.Join(remove, ", ")
-	}
-	return s.updateBatch(ctx, b.BatchRef, set, condition, values)
+	return s.updateBatch(ctx, b.BatchRef, update, condition, values)
 }
 
 // SetFailingTime updates a batch's failing time if it is unchanged since it was read, and

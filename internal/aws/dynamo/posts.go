@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"iter"
 	"strconv"
@@ -93,13 +92,8 @@ func (s *FailureStore) Failures(ctx context.Context, tenant, endpointID string, 
 func (s *FailureStore) FailuresBefore(
 	ctx context.Context, tenant, endpointID string, before delivery.Place, limit int,
 ) ([]delivery.Failure, error) {
-	pk := failureKey(delivery.Failure{Tenant: tenant, EndpointID: endpointID})["pk"]
-	rows, err := s.newest(ctx, "read the failures of endpoint "+endpointID, s.Webhooks, pk, placeSK(before), limit)
-	var failures []delivery.Failure
-	for _, row := range rows {
-		failures = append(failures, readFailure(tenant, endpointID, row))
-	}
-	return failures, err
+	rows, err := s.newest(ctx, "read the failures of endpoint "+endpointID, s.Webhooks, failuresPK(tenant, endpointID), placeSK(before), limit)
+	return readAll(rows, tenant, endpointID, readFailure), err
 }
 
 // FailuresAbout returns the failures about a message after a time, newest first, among the last limit of an endpoint.
@@ -107,12 +101,20 @@ func (s *FailureStore) FailuresBefore(
 func (s *FailureStore) FailuresAbout(
 	ctx context.Context, tenant, endpointID, messageID string, after time.Time, limit int,
 ) (failures []delivery.Failure, looked time.Time, err error) {
-	pk := failureKey(delivery.Failure{Tenant: tenant, EndpointID: endpointID})["pk"]
-	rows, looked, err := s.newestAbout(ctx, "read the failures of endpoint "+endpointID, pk, messageID, after, limit)
+	rows, looked, err := s.newestAbout(ctx, "read the failures of endpoint "+endpointID, failuresPK(tenant, endpointID), messageID, after, limit)
+	return readAll(rows, tenant, endpointID, readFailure), looked, err
+}
+
+func failuresPK(tenant, endpointID string) attribute {
+	return failureKey(delivery.Failure{Tenant: tenant, EndpointID: endpointID})["pk"]
+}
+
+// readAll reads the rows of an endpoint.
+func readAll[T any](rows []Item, tenant, endpointID string, read func(tenant, endpointID string, row Item) T) (all []T) {
 	for _, row := range rows {
-		failures = append(failures, readFailure(tenant, endpointID, row))
+		all = append(all, read(tenant, endpointID, row))
 	}
-	return failures, looked, err
+	return all
 }
 
 // newestAbout reads the rows about a message after a time, newest first, among the last limit of a partition. It
@@ -180,11 +182,7 @@ func (s *KeptPostStore) KeptPostsBefore(
 ) ([]delivery.KeptPost, error) {
 	rows, err := s.newest(ctx, "read the posts to endpoint "+endpointID, s.Webhooks, keptPostsPK(tenant, endpointID), placeSK(before), limit,
 		listedPost...)
-	var posts []delivery.KeptPost
-	for _, row := range rows {
-		posts = append(posts, readKeptPost(tenant, endpointID, row))
-	}
-	return posts, err
+	return readAll(rows, tenant, endpointID, readKeptPost), err
 }
 
 // KeptPostsAbout is FailuresAbout for kept posts, without their answers. It includes posts that do not name their message.
@@ -193,10 +191,7 @@ func (s *KeptPostStore) KeptPostsAbout(
 ) (posts []delivery.KeptPost, looked time.Time, err error) {
 	rows, looked, err := s.newestAbout(
 		ctx, "read the posts to endpoint "+endpointID, keptPostsPK(tenant, endpointID), messageID, after, limit, listedPost...)
-	for _, row := range rows {
-		posts = append(posts, readKeptPost(tenant, endpointID, row))
-	}
-	return posts, looked, err
+	return readAll(rows, tenant, endpointID, readKeptPost), looked, err
 }
 
 // listedPost are the attributes of a kept post without its answer.
@@ -232,22 +227,21 @@ func (s *KeptPostStore) DeleteKeptPost(ctx context.Context, p delivery.KeptPost)
 	return s.tryWrite(ctx, "delete a post to endpoint "+p.EndpointID, inTable(s.Webhooks, s.remove(keptPostKey(p))))
 }
 
-// packMessageID returns the batch key and the index of a message ID in 12 bytes, nil for an ID of another service.
+// packMessageID returns a message ID as BatchKey.AppendMessage does, nil for an ID of another service.
 func packMessageID(id string) []byte {
 	key, index, ok := campaign.ParseMessageID(id)
 	if !ok {
 		return nil
 	}
-	return binary.BigEndian.AppendUint16(key[:], uint16(index)) //nolint:gosec // below campaign.MaxMessages
+	return key.AppendMessage(nil, index)
 }
 
 func unpackMessageID(packed []byte) string {
-	var key campaign.BatchKey
-	if len(packed) != len(key)+2 {
+	if len(packed) != campaign.MessageSize {
 		return ""
 	}
-	copy(key[:], packed)
-	return key.MessageID(int(binary.BigEndian.Uint16(packed[len(key):])))
+	key, index := campaign.UnpackMessage(packed)
+	return key.MessageID(index)
 }
 
 func readKeptPost(tenant, endpointID string, row Item) delivery.KeptPost {

@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -18,7 +17,7 @@ const postbackVersion = "t"
 
 // The sizes of the parts of postback data: key, index and suggestion, then their MAC.
 const (
-	tapSize = len(campaign.BatchKey{}) + 2 + 1
+	tapSize = campaign.MessageSize + 1
 	macSize = 8
 )
 
@@ -50,9 +49,8 @@ func Postbacks(b campaign.Batch, index int, phone string) func(suggestion int) s
 }
 
 func (t Tap) pack() []byte {
-	packed := append(make([]byte, 0, tapSize+macSize), t.Key[:]...)
-	packed = binary.BigEndian.AppendUint16(packed, uint16(t.Index)) //nolint:gosec // below MaxMessages
-	return append(packed, byte(t.Suggestion))                       //nolint:gosec // fewer than 64
+	packed := t.Key.AppendMessage(make([]byte, 0, tapSize+macSize), t.Index)
+	return append(packed, byte(t.Suggestion)) //nolint:gosec // fewer than 64
 }
 
 func (t Tap) proof(key []byte, phone string) (proof TapProof) {
@@ -72,8 +70,7 @@ func ParsePostback(postback string) (tap Tap, proof TapProof, ok bool) {
 	if err != nil || len(packed) != tapSize+macSize { // the decoder ignores line breaks
 		return tap, proof, false
 	}
-	copy(tap.Key[:], packed)
-	tap.Index = int(binary.BigEndian.Uint16(packed[len(tap.Key):]))
+	tap.Key, tap.Index = campaign.UnpackMessage(packed)
 	tap.Suggestion = int(packed[tapSize-1])
 	copy(proof[:], packed[tapSize:])
 	return tap, proof, true
@@ -136,8 +133,7 @@ func ParseLinkToken(token string) (link Link, proof LinkProof, ok bool) {
 	if err != nil || len(packed) != tapSize+linkProofSize || base64.RawURLEncoding.EncodeToString(packed) != token {
 		return link, proof, false
 	}
-	copy(link.Key[:], packed)
-	link.Index = int(binary.BigEndian.Uint16(packed[len(link.Key):]))
+	link.Key, link.Index = campaign.UnpackMessage(packed)
 	link.Suggestion = int(packed[tapSize-1])
 	copy(proof[:], packed[tapSize:])
 	return link, proof, true
