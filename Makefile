@@ -25,17 +25,18 @@ export GOFLAGS     := $(strip $(shell go env GOFLAGS 2>/dev/null) -trimpath -tag
 export CGO_ENABLED := 0
 # Without symbols, test binaries are smaller. `make lint` runs vet.
 TESTBUILD := -ldflags='-s -w' -vet=off
-# What is raced: packages whose code or tests start a goroutine or an HTTP server. The others start
-# nothing concurrent besides parallel tests, and are up to thirty times faster without it.
-CONCURRENT := (^|[{;])[[:space:]]*go [a-zA-Z_(]|\.Go\(|errgroup|httptest\.New[A-Za-z]*Server
+# What is raced: packages whose code or tests start a goroutine. The others start nothing concurrent
+# besides parallel tests and test servers, and are up to thirty times faster without it.
+CONCURRENT := (^|[{;])[[:space:]]*go [a-zA-Z_(]|\.Go\(|errgroup
 
 # These tests wait most, and run beside all others: first the end-to-end tests, which kill functions
 # that the other tests of the running service need. They are not raced: what they call runs in other
 # processes, and the packages that they call themselves are raced by their own tests.
 BESIDE := /localstack/e2e
 LAST   := /localstack/(browser|demo)
-# Simulations of hours are not raced: that takes minutes, and the tests of send race the same code.
-SIMULATIONS := /internal/send/simulation
+# Simulations of hours and of crashes at any call are not raced here: that takes minutes. The tests of
+# send race what its simulation runs, and `make prove PROVE=race` races the others.
+SIMULATIONS := /internal/(send/simulation|sweep|intake)
 
 # Prints the packages of GO_TEST that are raced.
 define RACED

@@ -118,14 +118,15 @@ func set[P any](b *browser, command cdp.Command[P, cdp.Empty], params P) {
 	}
 }
 
-// chromium returns the path of the browser: CHROMIUM, or the first on the PATH.
+// chromium returns the path of the browser: CHROMIUM, or the first on the PATH. The headless shell shows pages with the
+// same engine in half of the processor time.
 func chromium(t *testing.T) string {
 	t.Helper()
 	if path := os.Getenv("CHROMIUM"); path != "" {
 		return path
 	}
 	for _, name := range []string{
-		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+		"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 	} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -123,6 +123,8 @@ func TestWebhooks_EndpointOutage(t *testing.T) {
 	down.eventually(5*time.Minute, "circuit open", func() bool { return circuit().Open() })
 
 	down.eventually(5*time.Minute, "read", func() bool { return down.read(call).Counts["read"] == total })
+	opened := circuit().Probes
+	down.eventually(5*time.Minute, "a probe after the calls that had read the circuit before it opened", func() bool { return circuit().Probes > opened })
 	before, probes := len(failing.posts()), circuit().Probes
 	others := other.call(messages(total))
 	start := time.Now()

@@ -6,7 +6,9 @@ a batch up to BatchSize. Without these changes, a backlog of thousands of messag
 minutes. The emulator also parses a key condition again for each item of a partition, parses
 the policies of the caller again for each request, and looks for due schedules every 10
 seconds only. uvicorn serves it, because hypercorn, its own server, parses HTTP in Python and
-takes twice the processor time for a request. After each call of a function, the emulator waits up
+takes twice the processor time for a request. uvicorn also writes the date, which it formats once
+a second. The emulator collects the policies of a caller twice for each request, and checks a
+projection again for each item of a query. After each call of a function, the emulator waits up
 to 50 milliseconds for its log, although all that the function wrote is there to read.
 """
 
@@ -19,15 +21,17 @@ import threading
 import time
 
 import uvicorn
-from ministack.app import app
+from ministack import app as gateway
 from ministack.core import iam_evaluator
 from ministack.core.lambda_runtime import ProvidedWorker
 from ministack.services import dynamodb, lambda_svc, scheduler, sqs
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 IDLE_SECONDS = 0.05
 SCHEDULES_SECONDS = 1
 PARSED_EXPRESSIONS = 1000
 NEXT_CALL_SECONDS = 5
+PRINCIPAL_SECONDS = 1
 OUTPUT_BYTES = 1 << 16
 
 poll_streams = lambda_svc._poll_dynamodb_streams
@@ -50,6 +54,21 @@ parse_policy_text = functools.lru_cache(PARSED_EXPRESSIONS)(parse_policy)
 
 def parse_policy_once(document):
     return parse_policy_text(document) if isinstance(document, str) else parse_policy(document)
+
+
+resolve_principal = iam_evaluator.resolve_principal
+principals = {}
+
+
+def resolve_principal_once_a_second(access_key, account, credential=None):
+    """Returns the caller of a request. AWS also takes a while to apply a changed policy."""
+    until, principal = principals.get((access_key, account), (0, None))
+    now = time.monotonic()
+    if now >= until:
+        principal = resolve_principal(access_key, account, credential)
+        if not isinstance(principal, iam_evaluator.AuthError):
+            principals[access_key, account] = now + PRINCIPAL_SECONDS, principal
+    return principal
 
 
 class Output:
@@ -124,6 +143,56 @@ def build_handler_waiting_long(worker, generation, calls):
     return build_handler_class(worker, generation, calls)
 
 
+project_item = dynamodb._project_item
+
+
+@functools.lru_cache(PARSED_EXPRESSIONS)
+def attributes_of(projection, aliases):
+    """Returns the attributes of a projection, or None if it has a path into one, or a fault."""
+    names = dict(aliases)
+    paths = [path.strip() for path in projection.split(",")]
+    attributes = [names.get(path, "") if path.startswith("#") else path for path in paths]
+    plain = all(name and not set(name) & set(".[") for name in attributes)
+    reserved = any(path.upper() in dynamodb.AWS_KEYWORDS for path in paths)
+    return attributes if plain and not reserved and len(set(attributes)) == len(attributes) else None
+
+
+def project_plain_item(item, projection, aliases):
+    attributes = attributes_of(projection, tuple((aliases or {}).items())) if projection else None
+    if attributes is None:
+        return project_item(item, projection, aliases)
+    return {name: item[name] for name in attributes if name in item}
+
+
+class JoinedWrites:
+    """A connection that sends the head and the body of a response with one system call."""
+
+    def __init__(self, transport, loop):
+        self.transport, self.loop, self.parts = transport, loop, []
+
+    def __getattr__(self, name):
+        return getattr(self.transport, name)
+
+    def write(self, data):
+        if not self.parts:
+            self.loop.call_soon(self.flush)
+        self.parts.append(data)
+
+    def flush(self):
+        if self.parts:
+            self.transport.write(b"".join(self.parts))
+            self.parts = []
+
+    def close(self):
+        self.flush()
+        self.transport.close()
+
+
+class Protocol(HttpToolsProtocol):
+    def connection_made(self, transport):
+        super().connection_made(JoinedWrites(transport, self.loop))
+
+
 def receive_batch(queue_url, batch_size):
     """Returns up to batch_size visible messages of the queue and makes them invisible."""
     with sqs._queues_lock:
@@ -135,7 +204,10 @@ def receive_batch(queue_url, batch_size):
 
 for parse in (dynamodb._tokenize, dynamodb._condition_syntax_error):
     setattr(dynamodb, parse.__name__, functools.lru_cache(PARSED_EXPRESSIONS)(parse))
+dynamodb._project_item = project_plain_item
 iam_evaluator.parse_policy_document = parse_policy_once
+iam_evaluator.resolve_principal = resolve_principal_once_a_second
+gateway._with_date_header = lambda send: send
 sqs._receive_messages_for_esm = receive_batch
 ProvidedWorker._pump_output = pump_output
 ProvidedWorker._drain_stderr_bounded = drain_output
@@ -144,15 +216,14 @@ lambda_svc._poll_dynamodb_streams = lambda: False
 scheduler._SCHEDULE_TICK_INTERVAL = SCHEDULES_SECONDS
 threading.Thread(target=poll_streams_forever, daemon=True, name="streams").start()
 uvicorn.run(
-    app,
+    gateway.app,
     host=os.environ["BIND_HOST"],
     port=int(os.environ["GATEWAY_PORT"]),
     loop="uvloop",
-    http="httptools",
+    http=Protocol,
     access_log=False,
     log_level="warning",
     timeout_keep_alive=75,
     timeout_graceful_shutdown=1,
-    date_header=False,
     server_header=False,
 )

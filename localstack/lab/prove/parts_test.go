@@ -30,6 +30,7 @@ type part struct {
 func parts() []part {
 	return []part{
 		{name: "second-opinion", check: secondOpinion},
+		{name: "race", check: race},
 		{name: "linearizability", check: linearizability},
 		{name: "browser", check: browser},
 		{name: "end-to-end", check: endToEnd},

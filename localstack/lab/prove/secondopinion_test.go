@@ -161,6 +161,9 @@ func goTest(ctx context.Context, env stackenv.Env, packagesAndFlags []string) (p
 	}
 	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json", "-count", "1", "-timeout", "30m"}, packagesAndFlags)...)
 	cmd.Env = append(os.Environ(), stackenv.Variable+"="+path, testsize.Variable+"=1")
+	if slices.Contains(packagesAndFlags, raced) {
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=1") // the race detector needs it
+	}
 	var out, trouble bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &trouble
 	ran := cmd.Run()
