@@ -36,8 +36,9 @@ func OnlyReadsAsStop(text string) bool {
 	return !out && AsksToStop(text) != No
 }
 
-// plain returns the text in lower case, with c for ç, and without leading and trailing characters that are not letters.
+// plain returns the text in lower case, with c for ç, and without leading and trailing signs. Digits stay: "Parar 18:00"
+// is no keyword.
 func plain(text string) string {
-	text = strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+	text = strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	return strings.NewReplacer("ç", "c", "\u0327", "").Replace(strings.ToLower(text))
 }
