@@ -23,28 +23,46 @@ func Parse(s []byte) (e164.Number, *e164.Rejection) { return e164.Parse(s, parse
 func ParseTyped(s string) (e164.Number, *e164.Rejection) { return Parse([]byte(Tidy(s))) }
 
 // Tidy removes spaces, brackets, dots and dashes from a number, and the .0 that a
-// spreadsheet appends. A text with other characters than digits and a leading + is
-// returned unchanged.
+// spreadsheet appends. A text with other characters than digits and a leading +, or with
+// another fraction, is returned unchanged.
 func Tidy(s string) string {
+	whole, fraction := cutFraction(s)
+	if fraction != "" && (!isPlain(whole) || !isZeros(fraction)) {
+		return s // its digits are not all of the number
+	}
 	tidy := strings.Map(func(c rune) rune {
 		if strings.ContainsRune(" \t\u00a0\u202f().-\u2010\u2011\u2012\u2013", c) {
 			return -1
 		}
 		return c
-	}, withoutFraction(s))
-	if digits := strings.TrimPrefix(tidy, "+"); digits == "" || strings.Trim(digits, "0123456789") != "" {
+	}, whole)
+	if !isPlain(tidy) {
 		return s
 	}
 	return tidy
 }
 
-func withoutFraction(s string) string {
-	whole, found := strings.CutSuffix(s, ".0")
-	if found && whole != "" && strings.Trim(whole, "0123456789") == "" {
-		return whole
+// cutFraction splits a text before a fraction: the digits behind the last dot, if they are zeros behind a whole number,
+// one digit, or two behind the only dot. Longer groups, and pairs as in 33.44.55.66, are of the number.
+func cutFraction(s string) (whole, fraction string) {
+	s = strings.TrimSpace(s)
+	dot := strings.LastIndexByte(s, '.')
+	if dot < 0 || !isDigits(s[dot+1:]) {
+		return s, ""
 	}
-	return s
+	whole, fraction = s[:dot], s[dot+1:]
+	if isZeros(fraction) && isPlain(whole) || len(fraction) == 1 || len(fraction) == 2 && !strings.Contains(whole, ".") {
+		return whole, fraction
+	}
+	return s, ""
 }
+
+// isPlain reports whether a text is digits with at most a leading +.
+func isPlain(s string) bool { return isDigits(strings.TrimPrefix(s, "+")) }
+
+func isZeros(s string) bool { return strings.Trim(s, "0") == "" }
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // Rejections of numbers of other countries.
 var (

@@ -118,6 +118,13 @@ var onlyTyped = []form{
 	{"11 98765\u20134321", "+5511987654321"},
 	{"+55\u00a011\u00a0987654321", "+5511987654321"},
 	{"91987654321.0", "+5591987654321"}, // as spreadsheets write it
+	{"+5511987654321.00", "+5511987654321"},
+	{"+551198765432.0", e164.MissingNinthDigit}, // without the 0 of a fraction, which would make another person's number
+	{"999123456.00", e164.MissingAreaCode},
+	{"98765432.00", e164.MissingAreaCode},
+	{"(11) 9876-5432.0", e164.InvalidForm},
+	{"(11) 98765-432.00", e164.InvalidForm},
+	{"119876543.21", e164.InvalidForm},
 	{"+44 7911 123456", "+447911123456"},
 	{"+44 (0)7911 840966", "+447911840966"},
 	{"(11) 8765-4321", e164.MissingNinthDigit},
