@@ -3,6 +3,8 @@ package phone
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"campaign-dispatch/internal/phone/e164"
 )
@@ -17,8 +19,8 @@ type Sought struct {
 
 // Seek reads the number that somebody searches for. found is false for a text without digits.
 func Seek(text string) (s Sought, found bool) {
-	s.Digits = digitsOf(text)
-	forms := formsOf(s.Digits)
+	s.Digits = digitsOf(withoutZeros(text))
+	forms := dialled(s.Digits)
 	for _, form := range forms {
 		if n, rejection := Parse([]byte(form)); rejection == nil && s.Valid == 0 {
 			s.Valid = n
@@ -59,15 +61,91 @@ func (s Sought) String() string {
 
 // WrittenAs reports whether a rejected number is the sought one: as received, or as corrected in the reason.
 func (s Sought) WrittenAs(phone, reason string) bool {
-	return s.Digits == digitsOf(phone) || s.WrittenIn(phone) || s.namedBy(reason)
+	return s.Digits == digitsOf(phone) || s.Digits == digitsOf(withoutZeros(phone)) || s.WrittenIn(phone) || s.namedBy(reason)
 }
 
 // WrittenIn reports whether a text of any kind is the number, as dispatch would parse it without its
-// separators. It also recognizes trunk prefixes, carrier codes, and a missing ninth digit. A number in any
-// other refused form is found as it was written, if it is long enough to be a number.
+// separators, or has it among other words and numbers. It also recognizes trunk prefixes, carrier codes, and a
+// missing ninth digit. A number in any other refused form is found as it was written, if it is long enough to be a number.
 func (s Sought) WrittenIn(text string) bool {
-	return slices.ContainsFunc(formsOf(digitsOf(text)), s.meant)
+	text = plainDigits(text)
+	if len(digitsOf(text)) < shortestNumber {
+		return false
+	}
+	return s.writtenBy(text) || slices.ContainsFunc(strings.FieldsFunc(text, separates), s.writtenInRun)
 }
+
+// separates reports whether a character is not of a number and its separators.
+func separates(r rune) bool { return !isDigit(r) && !strings.ContainsRune("+()-. ", r) }
+
+// writtenBy reports whether the digits of a text are the number.
+func (s Sought) writtenBy(text string) bool {
+	return slices.ContainsFunc(dialled(digitsOf(text)), s.meant)
+}
+
+// writtenInRun reports whether groups of digits that follow each other are the number. A run that is a valid number is
+// no other one: +54 11 9876-5432 is not of the area code 11.
+func (s Sought) writtenInRun(run string) bool {
+	if n, rejection := ParseTyped(run); rejection == nil {
+		return s.Is(n)
+	}
+	groups := groupsOf(run)
+	abroad := 0 // digits that a number with a + has at least, and that were not seen
+	for i, g := range groups {
+		inside := abroad > 0
+		if abroad -= g.digits; g.plus {
+			inside, abroad = false, shortestText-g.digits
+		}
+		if !inside && s.writtenFrom(run, groups[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// writtenFrom reports whether the number begins with the first of the groups.
+func (s Sought) writtenFrom(run string, groups []group) bool {
+	digits := 0
+	for _, last := range groups {
+		if digits += last.digits; digits > longestText {
+			return false
+		}
+		if digits >= shortestNumber && s.writtenBy(run[groups[0].start:last.end]) {
+			return true
+		}
+	}
+	return false
+}
+
+// group is a group of digits in a text, with the signs before it.
+type group struct {
+	start, end, digits int
+	plus               bool // among the signs
+}
+
+func groupsOf(text string) (all []group) {
+	g := group{}
+	for i, r := range text {
+		switch {
+		case isDigit(r):
+			g.digits, g.end = g.digits+1, i+1
+		case g.digits > 0:
+			all, g = append(all, g), group{start: i, plus: r == '+'}
+		default:
+			g.plus = g.plus || r == '+'
+		}
+	}
+	if g.digits > 0 {
+		all = append(all, g)
+	}
+	return all
+}
+
+// shortestNumber is the number of digits of the shortest valid number, with its country code.
+const shortestNumber = 7
+
+// longestText is more than the digits of any number with its prefixes.
+const longestText = 20
 
 // meant reports whether digits, with or without a +, are the number.
 func (s Sought) meant(digits string) bool {
@@ -84,14 +162,28 @@ func (s Sought) meant(digits string) bool {
 // shortestText is the number of digits of a local number. Shorter ones in a text are amounts and dates.
 const shortestText = 8
 
+// MayBeNumber reports whether a text has as many digits as a local number.
+func MayBeNumber(text string) bool {
+	return len(strings.TrimPrefix(digitsOf(text), "+")) >= shortestText
+}
+
 // namedBy reports whether the reason of a rejection has the number, as the corrected one.
 func (s Sought) namedBy(reason string) bool {
 	return s.Valid != 0 && strings.Contains(reason, s.Valid.String())
 }
 
-// digitsOf returns the digits of a text, with a leading + if there is one, and without the .0 that spreadsheets append.
+// withoutZeros returns a text without the zeros behind a dot that spreadsheets append to a number.
+func withoutZeros(text string) string {
+	text = plainDigits(text)
+	if whole, fraction := cutFraction(text); fraction != "" && isZeros(fraction) {
+		return whole
+	}
+	return text
+}
+
+// digitsOf returns the digits of a text, with a leading + if there is one.
 func digitsOf(text string) string {
-	text = strings.TrimSuffix(strings.TrimSpace(text), ".0")
+	text = plainDigits(text)
 	first := strings.IndexFunc(text, isDigit)
 	if first < 0 {
 		return ""
@@ -110,9 +202,28 @@ func digitsOf(text string) string {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// formsOf returns digits as written, and in E.164 if they are dialled: 00 precedes another country's
+// plainDigits returns a text with ASCII digits for those of other scripts and widths, and with + for a wide one.
+func plainDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r < utf8.RuneSelf:
+			return r
+		case r == '\uff0b':
+			return '+'
+		case !unicode.IsDigit(r):
+			return r
+		}
+		n := rune(0) // the digits of a script are a block that begins with its zero
+		for unicode.IsDigit(r - n - 1) {
+			n++
+		}
+		return '0' + n%10
+	}, text)
+}
+
+// dialled returns digits as written, and in E.164 if they are dialled: 00 precedes another country's
 // code, 0 a Brazilian number. It returns none for no digits.
-func formsOf(digits string) []string {
+func dialled(digits string) []string {
 	if abroad, ok := strings.CutPrefix(digits, "00"); ok {
 		return []string{digits, "+" + abroad}
 	}

@@ -30,6 +30,25 @@ func TestSought_WrittenIn(t *testing.T) {
 		{"+55 61 8765-0001", mobile, true}, // the ninth digit is missing
 		{"6187650001", mobile, true},
 		{"tel: +55 61 98765 0001 (casa)", mobile, true},
+		{"61987650001 / 1133334444", mobile, true},
+		{"1133334444 / 61987650001", mobile, true},
+		{"61987650001 ramal 12", mobile, true},
+		{"(61) 98765-0001 - 12", mobile, true},
+		{"61987650001-12", mobile, true},
+		{"12 +55 61 98765-0001 12", mobile, true},
+		{"+351 912 345 678 (61) 98765-0001", mobile, true},
+		{"+54 61 9876-5000", "+5561998765000", false}, // Argentine
+		{"+54 61 9876-5000 ramal 1", "+5561998765000", false},
+		{"54 9 11 2345-6789", "+551123456789", false},
+		{"tel:+5561987650001;ext=3", mobile, true},
+		{"６１９８７６５０００１", mobile, true},
+		{"＋５５ （６１） ９８７６５－０００１", mobile, true},
+		{"٦١٩٨٧٦٥٠٠٠١", mobile, true},
+		{"𝟔𝟏𝟗𝟖𝟕𝟔𝟓𝟎𝟎𝟎𝟏", mobile, true},
+		{"61987650001.00", mobile, true},
+		{"6198765000.10", mobile, false},
+		{"999123456.00", "+5599912345600", true}, // as an earlier release read it
+		{"61987650002 / 1133334444", mobile, false},
 		{"61987650002", mobile, false},
 		{"+61987650001", mobile, false}, // Australia
 		{"987650001", mobile, false},
@@ -61,6 +80,9 @@ func TestSeek(t *testing.T) {
 		"0 15 11 98765-4321":   {"+5511987654321"}, // with a carrier code
 		"011 3333-4444":        {"+551133334444", "+5501133334444"},
 		"0055 11 98765-4321":   {"+5511987654321"},
+		"１１９８７６５４３２１":          {"+5511987654321"},
+		"999123456.00":         {"+999123456"}, // no area code, and zeros behind a dot
+		"(11) 3333.0000":       {"+551133330000"},
 		"+4407911840966":       {"+447911840966", "+4407911840966"}, // Britain's trunk 0
 		"351912345678":         {"+351912345678"},
 		"987654321":            {"+987654321"}, // no area code
@@ -91,6 +113,8 @@ func TestSought_WrittenAs(t *testing.T) {
 		as, in                bool
 	}{
 		{"1234", "12-34", "", true, false},
+		{"1234", "１２34", "", true, false},
+		{"98765-4321", "987654321 ramal 2", "", true, true},
 		{"98765-4321", "987654321", "", true, true},
 		{"987654321", "+987654321", "", true, true},
 		{"1187654321", "(11) 8765-4321", "", true, true},

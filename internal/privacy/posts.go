@@ -3,7 +3,6 @@ package privacy
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/webhook/delivery"
@@ -25,31 +24,17 @@ func (p *person) eachPost(ctx context.Context, visit func(delivery.KeptPost) err
 		if err != nil {
 			return err
 		}
-		if p.mentioned(string(post.Payload)) || p.mentioned(post.Answer.Text) {
+		if p.sought.WrittenIn(string(post.Payload)) || p.sought.WrittenIn(post.Answer.Text) {
 			found.add(visit(post))
 		}
 	}
 	return found.err()
 }
 
-// mentioned reports whether a text contains the person's number, with or without spaces.
-func (p *person) mentioned(text string) bool {
-	for _, separators := range []string{"", " "} {
-		for part := range strings.FieldsFuncSeq(text, func(r rune) bool {
-			return (r < '0' || r > '9') && (!strings.ContainsRune("+()-. ", r) || strings.ContainsRune(separators, r))
-		}) {
-			if p.sought.WrittenIn(part) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func (p *person) exportPosts(ctx context.Context, x *Export) error {
 	return p.eachPost(ctx, func(k delivery.KeptPost) error {
 		post := Post{At: k.At, EndpointID: k.EndpointID, Kind: k.Kind, Status: k.Status, Answer: k.Answer.Text}
-		if p.mentioned(string(k.Payload)) {
+		if p.sought.WrittenIn(string(k.Payload)) {
 			post.Payload = k.Payload
 		}
 		x.Posts = append(x.Posts, post)
