@@ -111,7 +111,11 @@ func TestWorker_NoHeader(t *testing.T) {
 	t.Parallel()
 	for file, fault := range map[string]string{
 		"Ana,(11) 98888-0001\nBia,11988880002\n": "no_header",
+		"Ana,1188880001\nBia,11988880002\n":      "no_header", // a refused number
+		"Ana,98888-0001\nBia,11988880002\n":      "no_header",
 		"nome,2026,1\nBia,11988880002,2\n":       "",
+		"telefone,20261128\n11988880002,2\n":     "",
+		"nome,28/11/2026\nBia,11988880002\n":     "",
 	} {
 		if sub := handled(t.Context(), t, submission.StateOpening, []byte(file)); sub.Fault.Code != fault {
 			t.Errorf("%q: %s, %q; want %q", file, sub.State, sub.Fault.Code, fault)

@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // partWeight is the size in bytes of the values from which a part has no more messages.
@@ -279,7 +280,7 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 	if err != nil {
 		return sub, readFault(ctx, starting, err)
 	}
-	if slices.ContainsFunc(rows.Columns, isNumber) {
+	if beginsWithPerson(rows.Columns) {
 		return sub, &fault{code: faultNoHeader}
 	}
 	t, err := w.Store.Template(ctx, sub.TemplateID)
@@ -311,8 +312,15 @@ func beginCheck(sub *submission.Submission, version int) {
 	sub.Check = submission.Check{Number: sub.Check.Number + 1}
 }
 
-// isNumber reports whether a column's name is a phone number: the file begins with a person.
-func isNumber(name string) bool { return numberOf(phone.Tidy(name)) != 0 }
+// beginsWithPerson reports whether the first line of a file is a person: one of its cells is a phone number, or is
+// refused as one and no cell names the column of phone numbers.
+func beginsWithPerson(header []string) bool {
+	named := sheet.Match(header, nil).Phone >= 0
+	return slices.ContainsFunc(header, func(name string) bool {
+		_, rejection := phone.ParseTyped(name)
+		return rejection == nil || !named && rejection.Code != e164.InvalidForm && phone.MayBeNumber(name)
+	})
+}
 
 // match sets the columns of a submission: those of a name that the tenant has confirmed before,
 // and else by their names.

@@ -354,6 +354,7 @@ func TestImport_Files(t *testing.T) {
 		numbers    int
 	}{
 		"one column":          {"11987654321\n21987654321\n", "2 numbers", 2},
+		"refused first":       {"1187654321\n11987654321\n", "Lines left out: 1", 1},
 		"header":              {"telefone\n(11) 98765-4321\n", "1 number of", 1},
 		"excel":               {"\ufeffNome;Telefone\r\nAna;11987654321\r\nBia;x\r\n", "Lines left out: 1", 1},
 		"windows-1252":        {"n\xfamero;nome\n11987654321;Jo\xe3o\n", "1 number of", 1},

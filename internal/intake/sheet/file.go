@@ -63,9 +63,10 @@ func broken(code string, args ...any) error { return &Error{Code: code, Args: ar
 // File is an open file of recipients.
 type File struct {
 	// Columns are the names in the header. Some are "".
-	Columns []string
-	records records
-	rows    int
+	Columns    []string
+	HeaderLine int
+	records    records
+	rows       int
 }
 
 // records yields the cells of lines. The slice is valid until the next call. The error is
@@ -116,7 +117,7 @@ func headOf(file io.ReaderAt, size int64) ([]byte, error) {
 }
 
 func (f *File) readHeader() error {
-	cells, err := f.header()
+	line, cells, err := f.header()
 	if err == io.EOF { //nolint:errorlint // header returns it unwrapped
 		return broken("empty")
 	}
@@ -126,6 +127,7 @@ func (f *File) readHeader() error {
 	if len(cells) > MaxColumns {
 		return broken("many_columns", 1, MaxColumns)
 	}
+	f.HeaderLine = line
 	for _, c := range cells {
 		name := standard(strings.TrimSpace(c))
 		if name != "" && slices.Contains(f.Columns, name) {
@@ -137,11 +139,11 @@ func (f *File) readHeader() error {
 }
 
 // header returns the first line that is not empty, with the empty cells at its end.
-func (f *File) header() (cells []string, err error) {
+func (f *File) header() (line int, cells []string, err error) {
 	for {
-		_, cells, err = f.records.next()
+		line, cells, err = f.records.next()
 		if err != nil || slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) != "" }) {
-			return cells, err
+			return line, cells, err
 		}
 	}
 }

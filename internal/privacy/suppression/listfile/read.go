@@ -62,11 +62,11 @@ func Read(ctx context.Context, content []byte, column int) (c Content, err error
 		return c, fmt.Errorf("open a file of numbers: %w", err)
 	}
 	if column < len(f.Columns) {
-		c.addHeader(f.Columns[column])
+		c.addHeader(f.HeaderLine, f.Columns[column])
 	}
 	for {
 		row, err := f.Next()
-		if errors.Is(err, io.EOF) || alone(err) && len(c.all) > 0 {
+		if errors.Is(err, io.EOF) || alone(err) && len(c.all)+len(c.Refused) > 0 {
 			break
 		}
 		if err != nil {
@@ -79,8 +79,12 @@ func Read(ctx context.Context, content []byte, column int) (c Content, err error
 	return c, nil
 }
 
-func (c *Content) addHeader(name string) {
-	if n, rejection := phone.ParseTyped(name); rejection == nil {
+// addHeader adds the cell of the first line. A refused number is a line without a valid number, and other texts are the
+// column's name.
+func (c *Content) addHeader(line int, text string) {
+	if phone.MayBeNumber(text) {
+		c.add(line, text)
+	} else if n, rejection := phone.ParseTyped(text); rejection == nil {
 		c.all = append(c.all, n)
 	}
 }
