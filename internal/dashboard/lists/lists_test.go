@@ -373,6 +373,31 @@ func TestReview_Refused(t *testing.T) {
 	}
 }
 
+// A first line that is refused as a number is no name of the column: it is counted and can be downloaded.
+func TestReview_FirstLineRefused(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create()
+	for _, first := range []string{"1187654321", "987654321", "(011) 98765-4321", "１１９８７６５４３２１", "11987654321 ramal 2"} {
+		review := o.choose("\n" + first + "\n" + bia + "\n")
+		if page := o.admin.Get(review); !strings.Contains(page.Text(), "Valid numbers 1") || !strings.Contains(page.Text(), "Invalid 1") {
+			t.Errorf("%s: the page says %s", first, page.Text())
+		}
+		if refused := o.admin.Get(review + "/refused?column=0"); !strings.Contains(refused.Body, `"2";`) || !strings.Contains(refused.Body, first) {
+			t.Errorf("%s: refused:\n%s", first, refused.Body)
+		}
+		alone := o.admin.Get(o.choose(first + "\n"))
+		if !strings.Contains(alone.Text(), "Invalid 1") || !strings.Contains(alone.Text(), "no valid number") {
+			t.Errorf("%s alone: the page says %s", first, alone.Text())
+		}
+	}
+	for _, name := range []string{"telefone", "Números 2026"} {
+		if page := o.admin.Get(o.choose(name + "\n" + bia + "\n")); !strings.Contains(page.Text(), "Invalid 0") {
+			t.Errorf("%s: the page says %s", name, page.Text())
+		}
+	}
+}
+
 // The files of another tenant, and keys of other objects, are not found.
 func TestReview_Foreign(t *testing.T) {
 	t.Parallel()
@@ -406,17 +431,24 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// An earlier release saved numbers as they were written. They are found, so that a person sees why they block nobody.
+// An earlier release saved numbers as they were written. They are found, and the page says that they hold nobody back.
 func TestSearch_SavedAsWritten(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	o.create(4407911840966, 987654321)
+	o.create(4407911840966, 987654321, 4407911123456, 447911123456)
 	for number, want := range map[string]string{
-		"+4407911840966": "+4407911840966 is on the list.", "98765-4321": "+987654321 is on the list. The area code is missing",
+		"+4407911840966": "saved +4407911840966 on the list, as it was written. This number holds no messages back.",
+		"98765-4321":     "saved +987654321 on the list, as it was written. This number holds no messages back.",
+		"+4407911123456": "+447911123456 is on the list.", // also as dispatch reads it
+		"+447911840966":  "+447911840966 is not on the list.",
 	} {
-		if page := o.viewer.Post(list+"/search", url.Values{"phone": {number}}); !strings.Contains(page.Text(), want) {
+		page := o.viewer.Post(list+"/search", url.Values{"phone": {number}})
+		if !strings.Contains(page.Text(), want) || strings.Contains(want, "saved") && strings.Contains(page.Text(), "is on the list.") {
 			t.Errorf("%s: %s", number, page.Text())
 		}
+	}
+	if page := o.viewer.Post(list+"/search", url.Values{"phone": {"98765-4321"}}); !strings.Contains(page.Text(), "The area code is missing") {
+		t.Errorf("no reason in %s", page.Text())
 	}
 }
 

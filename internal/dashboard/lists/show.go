@@ -3,6 +3,7 @@ package lists
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"campaign-dispatch/internal/campaign"
@@ -71,7 +72,8 @@ func (s *Pages) change(p *web.Page, l suppression.List, c suppression.Change, ac
 	return err
 }
 
-// search says whether a number is on the list. An earlier release saved numbers that dispatch refuses.
+// search says whether a number is on the list. An earlier release saved numbers as they were written. Those that
+// dispatch refuses or reads otherwise hold nothing back.
 func (s *Pages) search(p *web.Page, l suppression.List) error {
 	v := showPage{Phone: p.Field("phone")}
 	sought, found := phone.Seek(v.Phone)
@@ -83,16 +85,23 @@ func (s *Pages) search(p *web.Page, l suppression.List) error {
 		v.Hint = "rejection." + rejection.Code
 	}
 	v.Phone, v.Found = sought.String(), "lists.not_found"
-	for _, n := range sought.Numbers {
+	for _, n := range slices.Backward(sought.Numbers) { // the valid number comes first, and decides
 		on, err := s.Book.Has(p.R.Context(), l, uint64(n))
 		if err != nil {
 			return err
 		}
 		if on {
-			v.Phone, v.Found = n.String(), "lists.found"
+			v.Phone, v.Found = n.String(), foundKey(n == sought.Valid)
 		}
 	}
 	return s.showList(p, http.StatusOK, l, v)
+}
+
+func foundKey(valid bool) string {
+	if valid {
+		return "lists.found"
+	}
+	return "lists.found_as_written"
 }
 
 // maxExported is the maximum number of numbers in a file: about 4 MB of Lambda's 6 MB.
