@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
 )
@@ -62,7 +61,7 @@ const MaxReplyText = 800
 type Reply struct {
 	ID    string // orders replies by time; contains no personal data
 	Phone string // E.164, with the leading +
-	Text  string // the first MaxReplyText bytes; "" for a file or a location
+	Text  string // at most MaxReplyText bytes, see excerptOf; "" for a file or a location
 	At    time.Time
 	// Doubtful marks a reply that may be an opt-out, until a person decides or the number is opted out or in.
 	Doubtful bool
@@ -70,13 +69,7 @@ type Reply struct {
 
 // NewReply returns the reply of an event, which has the key of its content. The same event gives the same reply.
 func NewReply(at time.Time, blob, phone, text string) Reply {
-	if len(text) > MaxReplyText {
-		text = text[:MaxReplyText]
-		for !utf8.ValidString(text) && len(text) > MaxReplyText-utf8.UTFMax {
-			text = text[:len(text)-1]
-		}
-	}
-	return Reply{ID: ReplyFrom(at) + campaign.Digest(blob), Phone: phone, Text: text, At: at}
+	return Reply{ID: ReplyFrom(at) + campaign.Digest(blob), Phone: phone, Text: excerptOf(text), At: at}
 }
 
 // ReplyFrom returns the start of the IDs of the replies at a time.
