@@ -18,23 +18,47 @@ const (
 // AsksToStop returns how certain it is that a person who wrote a text asks for no further messages. Sure is a text of
 // phrases alone, with words of courtesy. Perhaps is a text that contains such a phrase, or is a less clear one.
 func AsksToStop(text string) Certainty {
-	words := wordsOf(text)
-	return max(certaintyOf(words), certaintyOf(withoutMore(words)))
+	tokens := tokensOf(text)
+	doubtful := max(certaintyOf(without(tokens, sign)), certaintyOf(unspaced(tokens)))
+	return max(certaintyOf(tokens), min(doubtful, Perhaps))
 }
 
-// withoutMore returns the words without "mais", which most phrases can have.
-func withoutMore(words []string) []string {
-	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == more })
+func certaintyOf(tokens []string) Certainty {
+	words := withoutStress(respelled(tokens))
+	return max(certaintyOfWords(words), certaintyOfWords(without(words, more)))
 }
 
-func certaintyOf(words []string) Certainty {
+func without(words []string, word string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == word })
+}
+
+// withoutStress returns the words without "agora" and "aqui" where they only stress a phrase: pare agora. They change
+// the meaning of "não quero receber" and of "sair".
+func withoutStress(words []string) []string {
+	if slices.Contains(words, "sair") || slices.Contains(words, "nao") && !slices.Contains(words, more) {
+		return words
+	}
+	return without(words, now)
+}
+
+func certaintyOfWords(words []string) Certainty {
 	switch {
 	case contains(words, Sure) && consists(words, Sure):
 		return Sure
-	case contains(words, Sure), contains(words, Perhaps) && consists(words, Perhaps):
+	case contains(words, Sure), contains(words, Perhaps) && consists(words, Perhaps), refusesTwice(words):
 		return Perhaps
 	}
 	return No
+}
+
+// refusesTwice reports whether two words of refusal follow each other: chega de incomodar.
+func refusesTwice(words []string) bool {
+	for i := range max(0, len(words)-1) {
+		if words[i] != words[i+1] && slices.Contains(refusals, words[i]) && slices.Contains(refusals, words[i+1]) {
+			return true
+		}
+	}
+	return false
 }
 
 // contains reports whether the words have a phrase of at least a certainty among them.
@@ -55,7 +79,7 @@ func consists(words []string, least Certainty) bool {
 		if !ends[i] {
 			continue
 		}
-		ends[i+1] = ends[i+1] || slices.Contains(messages, words[i])
+		ends[i+1] = ends[i+1] || slices.Contains(messages, words[i]) || least == Perhaps && words[i] == now
 		for _, n := range beginnings(words[i:], least) {
 			ends[i+n] = true
 		}

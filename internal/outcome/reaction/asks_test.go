@@ -32,8 +32,8 @@ var surely = []string{
 	"não me mande mais mensagens", "Nao mande mais", "não envie mais nada", "favor não enviar mais mensagens", "Por gentileza, não me enviem mais sms",
 	"nunca mais me mande mensagem", "não entre mais em contato", "não me perturbe", "Não me incomodem mais", "não quero ser incomodado",
 	"chega de mensagem", "Chega de propaganda!", "basta de mensagens",
-	"me tire da lista", "Tira meu número da lista", "tirem meu nome dessa lista", "retirar meu numero", "Favor retirar meu contato da base",
-	"Remover", "me remova", "me remove da lista por favor", "remova meu número", "excluir meu numero da lista", "apaga meu contato",
+	"me tire da lista", "Tira meu número da lista", "tirem meu nome dessa lista", "Favor retirar meu contato da base",
+	"Remover", "me remova", "me remove da lista por favor", "excluir meu numero da lista",
 	"Quero ser removido da lista", "cancelar mensagens", "cancelar o envio de mensagens", "quero cancelar o recebimento de promoções",
 	"parem de ficar mandando mensagem", "não quero receber nenhuma mensagem", "Não quero mais receber nenhum tipo de mensagem de vocês",
 	"quero que parem de mandar mensagens", "preciso que parem", "solicito descadastro", "Solicito o cancelamento do envio de mensagens",
@@ -41,6 +41,11 @@ var surely = []string{
 	"deixem de enviar mensagens", "desativar notificações", "não precisa mais mandar mensagem", "Não autorizo o envio de mensagens", "ok, sair",
 	"chega dessas mensagens", "Chega de spam",
 	"Boa tarde. Não quero mais receber mensagens. Me tira da lista. Obrigado",
+	// Other letters and signs.
+	"ＰＡＲＡＲ", "𝗦𝗔𝗜𝗥", "n\u0101o quero mais receber", "*NÃO* quero receber", "não quero + mensagens", "não quero receber.\nObrigado",
+	// Stressed.
+	"Não quero mais receber mensagens por aqui", "quero sair mesmo", "parem agora mesmo de mandar zap",
+	"quero ser retirado da lista",
 }
 
 // perhaps are replies that a person has to read.
@@ -51,6 +56,21 @@ var perhaps = []string{
 	"quero parar de fumar", "quero sair com a camiseta azul", "sair 18:00", "isso é spam", "spam", "revogo meu consentimento", "não quero participar", "não quero", "Não quero, obrigado", "não quero mais", "não tenho interesse",
 	"sem interesse", "Não me interessa", "nao estou interessado", "chega", "Chega!", "para", "me deixa em paz", "vou bloquear", "não mandem",
 	"Não autorizei mensagens", "preciso sair agora", "excluam meus dados", "não quero isso", "pode parar na frente da loja?", "quanto custa para sair de São Paulo",
+	// "No" with a sign behind it, and no refusal of messages.
+	"Não, quero receber", "Não! Quero mensagens", "Não. Quero receber mensagens.", "Não\nquero receber", "n - quero receber", "Não 😊 quero receber",
+	// Another thing is refused, cancelled or fetched.
+	"Quero retirar meu celular", "Pode retirar meu telefone?", "Não quero receber o celular", "Não entra no meu celular", "Quero tirar meu nome",
+	"Quero cancelar meu anúncio", "Não precisa enviar nada, obrigado", "Não quero msm", "Não me incomoda", "Não perturba",
+	"Quero parar meu anúncio", "quero cancelar meu zap", "aceito sair", "Pare de mandar meu telefone", "Não quero receber isso",
+	"Vc não me manda mensagem", "vocês não enviam, você não envia mensagens",
+	"retirar meu numero", "remova meu número", "apaga meu contato",
+	// Not now, and not here.
+	"Não quero receber agora, obrigado", "Quero sair agora", "não quero receber aqui", "não mande mensagem agora", "não quero agora",
+	"quero sair daqui", "Parar 18:00", "parar1", "1 parar",
+	// Less clear ones.
+	"quero ser excluído", "não receber mais nada", "chega de mandar mensagem", "Me tira daí", "me tira disso", "não quero mais contato",
+	"cancelar meu número", "solicito exclusão dos meus dados", "sem mensagens", "sem mais mensagens", "não enche", "não me enche o saco",
+	"p a r a r", "S.A.I.R", "chega de incomodar, pelo menos aos domingos",
 }
 
 // never are replies that ask for something else.
@@ -62,7 +82,7 @@ var never = []string{
 	"quero recadastrar", "qual o número da loja?", "meu número mudou", "anota meu contato", "onde fica a parada de ônibus", "preparar o pedido",
 	"vou separar o dinheiro", "comparei os preços", "quero comprar", "Paro aí às 10", "começar", "voltar", "saiu para entrega?", "sairia quanto o frete?",
 	"a saída é por qual rua", "mensagem", "promoção", "quais são as ofertas?", "me manda a promoção", "manda mais", "mande o catálogo",
-	"desativar meu cartão", "não precisa", "pode mandar", "entre em contato", "deixa comigo", "interessada sim", "tenho interesse", "aceito", "autorizo o envio", "pode enviar", "bloqueio do cartão",
+	"desativar meu cartão", "não precisa", "pode mandar", "entre em contato", "deixa comigo", "interessada sim", "tenho interesse", "aceito", "não, tudo bem", "Não. Quero o azul", "quanto custa um anúncio", "autorizo o envio", "pode enviar", "bloqueio do cartão",
 }
 
 func TestAsksToStop(t *testing.T) {
@@ -102,7 +122,7 @@ func TestOptChangeOf_Taps(t *testing.T) {
 	t.Parallel()
 	for _, text := range slices.Concat(surely, perhaps) {
 		out, changes := reaction.OptChangeOf(reaction.EventReply, text, "data")
-		word := strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+		word := strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		if want := strings.EqualFold(word, "parar"); out != want || changes != want {
 			t.Errorf("a tap on %q opts out: %v", text, out)
 		}

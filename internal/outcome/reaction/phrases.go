@@ -6,12 +6,16 @@ import (
 )
 
 const (
-	maxPhrase = 6      // words of a phrase
-	more      = "mais" // see withoutMore
+	maxPhrase = 6       // words of a phrase
+	more      = "mais"  // most phrases can have it
+	now       = "agora" // see withoutStress
 )
 
 // messages are the words for what people get. They can follow each phrase: parar ofertas.
 var messages = []string{"mensagens", "ofertas", "spam"}
+
+// refusals are words of refusal, in the words of spelled. Two of them together may be an opt-out.
+var refusals = []string{"basta", "chega", "cancelar", "tirar", "remover", "bloquear", "perturbar", "incomoda", "spam"}
 
 // askedFor are the phrases with which people ask for no further messages, in the words of spelled. A word can be one
 // of several (|) and can be left out (?).
@@ -21,43 +25,54 @@ var askedFor = []struct {
 }{
 	{Sure, []string{
 		"quero? parar receber?",
-		"quero|pode? parar mandar mensagens|ofertas? número?",
+		"quero? parar receber anúncios",
+		"quero|pode? parar mandar mensagens|ofertas|anúncios?",
+		"quero|pode? parar mandar mensagens|ofertas|anúncios número|contato",
 		"parar com isso?",
 		"quero? parar perturbar saco?",
 		"quero? sair lista?",
-		"quero|pode? fazer? descadastrar número? lista?",
-		"não quero receber isso|nada?",
-		"não quero receber mensagens|ofertas? número",
+		"quero|pode? fazer? descadastrar número|contato|nome? lista|daí?",
+		"não quero receber nada|anúncios?",
+		"não quero mais receber isso",
+		"não quero receber mensagens|ofertas|anúncios número|contato",
 		"não tenho interesse receber",
-		"não quero mensagens",
+		"não quero mensagens|anúncios",
 		"não quero mais ofertas",
 		"não mandar mais nada?",
-		"não mandar mensagens|ofertas|nada número?",
-		"não entrar número", // não entre em contato
+		"não mandar mensagens|ofertas|anúncios|nada número|contato?",
+		"não precisa mais mandar mensagens|ofertas|anúncios",
+		"não precisa mandar mais mensagens|ofertas|anúncios",
+		"não entrar contato",
 		"não perturbar",
 		"não quero ser perturbar",
-		"basta mensagens|ofertas|spam",
-		"quero|pode? ser? tirar|remover número? lista",
-		"quero|pode? ser? tirar|remover número",
+		"basta mensagens|ofertas|anúncios|spam",
+		"quero|pode? ser? tirar|remover número|contato|nome? lista",
 		"quero? ser? remover",
 		"quero|pode? cancelar envio|recebimento? mensagens",
-		"quero|pode? cancelar envio|recebimento ofertas",
-		"não quero envio|recebimento mensagens|ofertas",
+		"quero|pode? cancelar envio|recebimento ofertas|anúncios",
+		"não quero envio|recebimento mensagens|ofertas|anúncios",
 	}},
 	{Perhaps, []string{
-		"quero? cancelar tudo|isso|lista|assinatura|conta|inscrição|envio|recebimento|ofertas?",
+		"quero? cancelar tudo|isso|lista|assinatura|conta|inscrição|envio|recebimento|ofertas|anúncios|número|contato|nome?",
 		"para",
 		"chega",
 		"basta",
-		"tirar dados|conta?",
-		"bloquear número?",
+		"basta mandar mensagens|ofertas|anúncios|isso?",
+		"quero? ser? tirar dados|conta|isso|daí?",
+		"quero|pode? ser? tirar|remover número|contato|nome", // a telephone can be taken away, or a name from a booking
+		"bloquear número|contato?",
 		"vou bloquear",
 		"deixar paz",
-		"não quero isso|nada|ofertas?",
+		"não quero isso|nada|ofertas|contato?",
 		"não mandar",
-		"não receber",
+		"não precisa mandar|receber isso|nada|anúncios?",
+		"não precisa entrar contato",
+		"não receber isso|nada|anúncios?",
+		"não entrar número",
+		"não incomoda saco?",
 		"não tenho? interesse",
 		"sem interesse",
+		"sem mensagens|ofertas|anúncios|spam|contato",
 		"não autorizei",
 		"não quero participar",
 		"revogar consentimento",
@@ -108,16 +123,20 @@ var spelled = []struct{ word, forms string }{
 	// Courtesy and haste.
 	{"", "por favor, favor, pf, pfv, pfvr, por gentileza, gentileza, please, obrigado, obrigada, obg, obgd, obgda, brigado, brigada, " +
 		"muito obrigado, muito obrigada, grato, grata, agradeço, agradecido, agradecida, desde já, valeu, vlw, oi, oie, olá, opa, ei, " +
-		"bom dia, boa tarde, boa noite, abs, abraço, abraços, att, atenciosamente, agora, já, imediatamente, urgente, aí, então, tá, " +
+		"bom dia, boa tarde, boa noite, abs, abraço, abraços, att, atenciosamente, já, mesmo, msm, imediatamente, urgente, aí, então, tá, " +
 		"ok, tudo bem, pelo amor de deus, moço, moça, senhor, senhora, sr, sra, amigo, amiga, querido, querida, gente, pessoal"},
 	// Small words.
 	{"", "eu, me, mim, pra mim, para mim, d, de, da, do, das, dos, a, o, as, os, e, em, no, na, nos, nas, esse, essa, esses, essas, este, " +
 		"esta, estes, estas, desse, dessa, desses, dessas, deste, desta, destes, destas, nesse, nessa, neste, nesta, meu, minha, meus, " +
-		"minhas, seu, sua, seus, suas, vc, vcs, você, vocês, por aqui, aqui, daqui, pelo, pela, nenhum, nenhuma, nenhum tipo, qualquer, qualquer tipo"},
+		"minhas, seu, sua, seus, suas, vc, vcs, você, vocês, pelo, pela, nenhum, nenhuma, nenhum tipo, qualquer, qualquer tipo"},
+	{"agora", "aqui, por aqui"},
+	{"isso", "disso, nisso"},
+	{"daí", "daqui, dali"},
 	{"mais", "mas"},
-	{"não", "n, naum, nunca mais, não precisa, não precisam"},
-	{"não quero", "num quero, nun quero"},
-	{"quero", "quero que, quero q, queria, queria que, qro, kero, desejo, gostaria, gostaria que, aceito, autorizo, preciso que, " +
+	{"não", "n, naum, nunca mais"},
+	{"não precisa", "não precisam"},
+	{"não quero", "num quero, nun quero, não aceito, não autorizo, n aceito, n autorizo"},
+	{"quero", "quero que, quero q, queria, queria que, qro, kero, desejo, gostaria, gostaria que, preciso que, " +
 		"peço, peço que, peço para, peço pra, solicito, solicito que"},
 	{"pode", "podem, poderia, poderiam, tem como"},
 	{"quero sair", "quero sai"},
@@ -131,18 +150,20 @@ var spelled = []struct{ word, forms string }{
 		"desincrever, unsubscribe"},
 	{"receber", "recebe, receba, recebendo, recebr, reseber"},
 	{"mandar", "mande, mandem, manda, manden, mandando, mandarem, enviar, envie, enviem, envia, envien, enviando, enviarem"},
-	{"mensagens", "mensagem, mensagen, mensage, mensages, mesagem, mesagens, mensajem, mensajens, msg, msgs, msm, sms, rcs, zap, whats, " +
-		"whatsapp, notificação, notificações, notificaçao, propaganda, propagandas, publicidade, anúncio, anúncios, marketing"},
+	{"mensagens", "mensagem, mensagen, mensage, mensages, mesagem, mesagens, mensajem, mensajens, msg, msgs, sms, rcs, " +
+		"notificação, notificações, notificaçao, propaganda, propagandas"},
+	{"anúncios", "anúncio, publicidade, marketing, zap, whats, whatsapp"}, // people also have their own
 	{"spam", "spams"},
 	{"ofertas", "oferta, promoção, promoções, promo, promos, promoçoes, novidades, newsletter"},
 	{"lista", "listas, lista de transmissão, lista de contatos, lista de contato, grupo, cadastro, cadastros, base, base de dados, " +
 		"banco de dados, mailing, contatos"},
-	{"número", "telefone, tel, celular, cel, fone, contato, nome"},
-	{"tirar", "tira, tire, tirem, retirar, retira, retire, retirem, excluir, exclua, exclui, exclue, excluam, excluido, excluida, " +
-		"deletar, delete, deleta, apagar, apague, apaga"},
+	{"número", "números, telefone, tel, celular, cel, fone"},
+	{"tirar", "tira, tire, tirem, retirar, retira, retire, retirem, excluir, exclua, exclui, exclue, excluam, " +
+		"excluído, excluída, exclusão, tirado, tirada, retirado, retirada, deletar, delete, deleta, deletado, apagar, apague, apaga, apagado"},
 	{"remover", "remova, remove, removam, removido, removida, remoção"},
-	{"perturbar", "perturbe, perturbem, perturba, pertubar, pertube, pertubem, perturbando, perturbado, perturbada, incomodar, incomode, " +
-		"incomodem, incomoda, incomodando, incomodado, incomodada, encher, enchendo, importunar, importunado"},
+	{"perturbar", "perturbe, perturbem, pertubar, pertube, pertubem, perturbando, perturbado, perturbada, incomodar, incomode, " +
+		"incomodem, incomodando, incomodado, incomodada, encher, enchendo, importunar, importunado"},
+	{"incomoda", "perturba, enche, encha, encham"}, // also "it is no bother"
 	{"cancelar", "cancela, cancele, cancelem, canselar, cancelamento, desativar, desativa, desative, desativem"},
 	{"inscrição", "incrição, inscrissão"},
 	{"entrar", "entre, entrem, entra"},

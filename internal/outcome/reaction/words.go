@@ -1,17 +1,25 @@
 package reaction
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // wordsOf returns the words of a text as the phrases have them: folded, each in one spelling, and without words of
 // courtesy and small words.
-func wordsOf(text string) (words []string) {
-	for rest := foldedWords(text); len(rest) > 0; {
-		n, spelling := spellingOf(rest)
-		words, rest = append(words, spelling...), rest[n:]
+func wordsOf(text string) []string { return respelled(tokensOf(text)) }
+
+// respelled returns the words that stand for tokens.
+func respelled(tokens []string) (words []string) {
+	for len(tokens) > 0 {
+		n, spelling := spellingOf(tokens)
+		words, tokens = append(words, spelling...), tokens[n:]
 	}
 	return words
 }
@@ -27,13 +35,56 @@ func spellingOf(words []string) (n int, spelling []string) {
 	return 1, words[:1]
 }
 
-func folded(text string) string { return strings.Join(foldedWords(text), " ") }
+func folded(text string) string { return strings.Join(tokensOf(text), " ") }
 
-func foldedWords(text string) []string {
-	return strings.FieldsFunc(fold(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+// token matches words, numbers, and signs that can end a sentence. Marks of emphasis and quotes are none, and a + is
+// written for "mais".
+var token = regexp.MustCompile(`\p{L}+|\p{N}+|[^\p{L}\p{N}\s*_~"'“”‘’+]+|[\r\n]+`)
+
+// tokensOf returns the words of a folded text. Signs and line breaks after "não" are the word sign, because
+// "Não, quero receber" is not "Não quero receber".
+func tokensOf(text string) (tokens []string) {
+	last := ""
+	for _, part := range token.FindAllString(fold(text), -1) {
+		if first, _ := utf8.DecodeRuneInString(part); unicode.IsLetter(first) || unicode.IsNumber(first) {
+			tokens, last = append(tokens, part), part
+		} else if slices.Contains(noes, last) {
+			tokens, last = append(tokens, sign), sign
+		}
+	}
+	if last == sign {
+		tokens = tokens[:len(tokens)-1]
+	}
+	if len(tokens) > 1 && slices.Contains(yous, tokens[0]) && slices.Contains(noes, tokens[1]) {
+		return slices.Insert(tokens, 1, sign) // "Vocês não mandam mensagens" is no wish
+	}
+	return tokens
+}
+
+// yous are the ways to write "você" and "vocês".
+var yous = []string{"voce", "voces", "vc", "vcs"}
+
+// noes are the ways to write "não".
+var noes = []string{"nao", "n", "naum", "num", "nun"}
+
+// sign is a word that no phrase has.
+const sign = ","
+
+// unspaced returns the tokens with the letters of a spaced word as one word: p a r a r.
+func unspaced(tokens []string) (words []string) {
+	for i := 0; i < len(tokens); {
+		end := i
+		for end < len(tokens) && utf8.RuneCountInString(tokens[end]) == 1 {
+			end++
+		}
+		end = max(end, i+1)
+		words, i = append(words, strings.Join(tokens[i:end], "")), end
+	}
+	return words
 }
 
 // fold returns a text in lower case without accents, invisible characters and repeated letters: PARAAAR is parar.
+// Letters of other widths and styles are the usual ones.
 func fold(text string) string {
 	var last rune
 	return strings.Map(func(r rune) rune {
@@ -42,13 +93,8 @@ func fold(text string) string {
 		}
 		last = r
 		return r
-	}, accents.Replace(strings.ToLower(text)))
+	}, strings.ToLower(norm.NFKD.String(text)))
 }
-
-var accents = strings.NewReplacer(
-	"á", "a", "à", "a", "â", "a", "ã", "a", "ä", "a", "é", "e", "è", "e", "ê", "e", "ë", "e", "í", "i", "ì", "i", "î", "i", "ï", "i",
-	"ó", "o", "ò", "o", "ô", "o", "õ", "o", "ö", "o", "ú", "u", "ù", "u", "û", "u", "ü", "u", "ç", "c", "ñ", "n",
-)
 
 // spellings maps folded words to those that stand for them, "" for words that do not matter.
 var spellings = sync.OnceValue(func() map[string]string {
