@@ -45,6 +45,34 @@ func TestReads_CancelledCaller(t *testing.T) {
 	})
 }
 
+// AWS Lambda stops a process between two invocations. A read that the first one began fails in the second one, which joins
+// it: it reads again.
+func TestReads_StoppedRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var reads cache.Reads[int]
+		stopped := errors.New("connection reset")
+		first, cancel := context.WithCancel(t.Context())
+		go func() {
+			_, _ = reads.Do(first, "a", time.Minute, func(context.Context) (int, error) {
+				time.Sleep(time.Second) // of the bubble
+				return 0, stopped
+			})
+		}()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		value, err := reads.Do(t.Context(), "a", time.Minute, func(context.Context) (int, error) { return 7, nil })
+		if value != 7 || err != nil {
+			t.Errorf("the second invocation: %d, %v", value, err)
+		}
+		count := 0
+		if _, err := reads.Do(t.Context(), "a", time.Minute, func(context.Context) (int, error) { count++; return 0, stopped }); !errors.Is(err, stopped) || count != 1 {
+			t.Errorf("a read of its own that fails: %v after %d reads", err, count)
+		}
+	})
+}
+
 func TestReads_Limit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
