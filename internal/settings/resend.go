@@ -187,6 +187,6 @@ func (d *Service) again(ctx context.Context, t delivery.NotifyTask) (bool, error
 		return d.Store.Webhooks.PostponeDelivery(ctx, t, read.Next, d.Now())
 	}
 	alive := read
-	alive.Dead, alive.Attempt, alive.Next = false, 0, d.Now()
+	alive.Dead, alive.Attempt, alive.Next, alive.NotBefore = false, 0, d.Now(), time.Time{}
 	return d.Store.Webhooks.SaveDelivery(ctx, read, alive)
 }

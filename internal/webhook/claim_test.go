@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -72,6 +74,26 @@ func TestHandle_DiedWithClaim(t *testing.T) {
 	}
 	w.run(time.Minute, process)
 	w.onceEach(5)
+}
+
+// A surplus task of a delivery that waits for its next attempt neither posts nor counts as an attempt.
+func TestHandle_SurplusTask(t *testing.T) {
+	t.Parallel()
+	w := newHarness(t, 50)
+	at := w.refusing(bad, 0)
+	w.record(sent(50)...)
+	process := w.notifier()
+	task := func() delivery.NotifyTask { return *w.due(start.Add(1000 * time.Hour))[0].Delivery }
+	w.run(time.Second, process)
+	w.must(process.Handle(t.Context(), []delivery.NotifyTask{task()})[0]) // while its own task is queued
+	w.run(time.Minute, process)
+	w.must(process.Handle(t.Context(), []delivery.NotifyTask{task()})[0]) // while it waits for sweep
+	for range 15 {
+		w.run(10*time.Hour, w.notifier())
+	}
+	if diff := cmp.Diff(schedule(), at[w.batch.Key.MessageID(0)]); diff != "" {
+		t.Errorf("posts (-want +got):\n%s", diff)
+	}
 }
 
 // What an endpoint answered 2xx before it failed does not come again, also if the circuit cannot be opened.

@@ -190,7 +190,7 @@ func (n *Notifier) handle(ctx context.Context, t delivery.NotifyTask) error {
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil // delivered or expired
 	}
-	if err != nil || d.Dead {
+	if err != nil || d.Dead || n.isEarly(d) {
 		return err
 	}
 	if claimed, err := n.claim(ctx, d); err != nil || !claimed {
@@ -216,6 +216,12 @@ func (n *Notifier) handle(ctx context.Context, t delivery.NotifyTask) error {
 		return err
 	}
 	return n.saveResult(ctx, d, e, n.postAll(ctx, d, e, messages))
+}
+
+// isEarly reports whether a delivery waits for a later attempt: the task is a surplus one, and the attempt has its own or
+// comes from sweep. A queue's delays are in whole seconds.
+func (n *Notifier) isEarly(d delivery.Delivery) bool {
+	return !d.Parked && d.NotBefore.Sub(n.Now()) > time.Second
 }
 
 // claimFor is longer than a call of the function, so that only one call posts a delivery.
@@ -326,7 +332,8 @@ const repair = 2 * time.Minute
 // was unchanged since it was read.
 func (n *Notifier) schedule(ctx context.Context, read, next delivery.Delivery, delay time.Duration) (bool, error) {
 	soon := delay < minSweepDelay
-	next.Next = n.Now().Add(delay)
+	next.NotBefore = n.Now().Add(delay)
+	next.Next = next.NotBefore
 	if soon {
 		next.Next = next.Next.Add(repair)
 	}

@@ -38,6 +38,7 @@ func readDeliveryKey(row Item) (t delivery.NotifyTask, ok bool) {
 func deliveryRow(n delivery.Delivery) Item {
 	row := with(deliveryKey(n.Task()), some(Item{
 		"attempt": number(n.Attempt), "pending": packPending(n.Pending), "dead": boolean(n.Dead), "parked": boolean(n.Parked),
+		"notBefore": millis(n.NotBefore),
 	}))
 	if n.Blob != "" {
 		row["kind"], row["blob"] = text(n.Kind), text(n.Blob)
@@ -54,7 +55,7 @@ func readDelivery(t delivery.NotifyTask, row Item) (delivery.Delivery, error) {
 	return delivery.Delivery{
 		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Pending: pending,
 		Kind: delivery.Kind(getText(row, "kind")), Blob: getText(row, "blob"), Entries: getBinary(row, "entries"),
-		Attempt: getInt(row, "attempt"), Next: getMillis(row, "nextCheck"), ExpiresAt: getEnd(row),
+		Attempt: getInt(row, "attempt"), Next: getMillis(row, "nextCheck"), NotBefore: getMillis(row, "notBefore"), ExpiresAt: getEnd(row),
 		Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
 	}, err
 }
@@ -148,11 +149,11 @@ func (s *DeliveryStore) ClaimDelivery(
 	return claimed, others, err
 }
 
-// PostponeDelivery sets a delivery's next check if it is unchanged since it was read, and
-// reports whether it did.
+// PostponeDelivery sets a delivery's next check if it is unchanged since it was read, and reports whether it did. The
+// delivery can be posted at any time then.
 func (s *DeliveryStore) PostponeDelivery(ctx context.Context, t delivery.NotifyTask, read, next time.Time) (bool, error) {
 	values := Item{":next": millis(next), ":read": millis(read)}
-	w := s.update(deliveryKey(t), "SET nextCheck = :next", "nextCheck = :read", values)
+	w := s.update(deliveryKey(t), "SET nextCheck = :next REMOVE notBefore", "nextCheck = :read", values)
 	return s.write(ctx, "postpone delivery to endpoint "+t.EndpointID, inTable(s.Webhooks, w))
 }
 

@@ -40,12 +40,13 @@ type Delivery struct {
 	Unsaved    bool
 	Tenant     string
 	EndpointID string
-	Kind       Kind   // of a webhook event; one text can be a reply and an opt-out
-	Blob       string // key of the Event, "" for log entries
-	Pending    []int  // pending positions within the entries; empty means all
-	Attempt    int    // failed posts of the pending webhooks
-	Next       time.Time
-	Dead       bool // the last attempt failed; the delivery can be resent
+	Kind       Kind      // of a webhook event; one text can be a reply and an opt-out
+	Blob       string    // key of the Event, "" for log entries
+	Pending    []int     // pending positions within the entries; empty means all
+	Attempt    int       // failed posts of the pending webhooks
+	Next       time.Time // of sweep's next check
+	NotBefore  time.Time // of the next attempt, until sweep or a resend makes it; zero for any time
+	Dead       bool      // the last attempt failed; the delivery can be resent
 	// Parked reports whether the endpoint's circuit is open. Sweep skips the delivery until the circuit closes.
 	Parked    bool
 	ExpiresAt time.Time // expiry: the row is deleted then, posted or not
