@@ -85,6 +85,9 @@ func (s *Service) pause(ctx context.Context, c campaign.Campaign) (campaign.Camp
 			Detail: fmt.Sprintf("The company has %d paused campaigns. Resume or cancel some.", campaign.MaxPaused),
 		}
 	}
+	if errors.Is(err, campaign.ErrNotFound) { // its retention has ended since it was read
+		return c, httpapi.NoCampaign()
+	}
 	if err != nil {
 		return c, explain(err)
 	}

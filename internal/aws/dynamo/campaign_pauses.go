@@ -12,7 +12,8 @@ import (
 )
 
 // PauseCampaign pauses a campaign from at, and returns since when it is paused: a campaign that is paused stays so. The
-// error wraps campaign.ErrLostRace if the campaign is cancelled, and campaign.ErrTooManyPaused.
+// error wraps campaign.ErrLostRace if the campaign is cancelled, campaign.ErrNotFound if it is being deleted, and
+// campaign.ErrTooManyPaused.
 func (s *BatchStore) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) (since time.Time, err error) {
 	doing := "pause campaign " + id.CampaignID
 	err = untilDecided(ctx, doing, maxEdits, func(int) error {
@@ -26,7 +27,10 @@ func (s *BatchStore) PauseCampaign(ctx context.Context, id campaign.ID, at time.
 			return err
 		}
 		err = fmt.Errorf("%s: %w", doing, campaign.ErrLostRace)
-		if meta == nil || meta["cancelledAt"] != nil {
+		switch {
+		case meta == nil || getBool(meta, expiring):
+			return fmt.Errorf("%s: %w", doing, campaign.ErrNotFound)
+		case meta["cancelledAt"] != nil:
 			return final{err}
 		}
 		at = at.Add(time.Millisecond) // the pause that was there is over: this one is another

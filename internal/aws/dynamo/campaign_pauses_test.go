@@ -71,6 +71,23 @@ func TestPauseCampaign(t *testing.T) {
 	}
 }
 
+// A campaign whose rows are being deleted is not there to be paused. That is decided at once.
+func TestPauseCampaign_Expiring(t *testing.T) {
+	t.Parallel()
+	s, tenant := newStore(t), "t-"+rand.Text()
+	b := newBatch(tenant, campaign.BatchSending, later, later)
+	accept(t, s, b)
+	l, err := s.Lifetime(t.Context(), b.ID)
+	must(t, err)
+	if mine, err := s.StartExpiry(t.Context(), l, later); !mine || err != nil {
+		t.Fatalf("the expiry began: %v, %v", mine, err)
+	}
+	var used rowsRead
+	if _, err := with(t, s, used.attach).PauseCampaign(t.Context(), b.ID, later); !errors.Is(err, campaign.ErrNotFound) || used.calls != 2 {
+		t.Errorf("%v after %d calls, want not found after 2", err, used.calls)
+	}
+}
+
 func TestPauseCampaign_TooMany(t *testing.T) {
 	t.Parallel()
 	s, tenant := newStore(t), "t-"+rand.Text()
