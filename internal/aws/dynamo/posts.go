@@ -124,7 +124,7 @@ func (t *table) newestAbout(
 	ctx context.Context, doing string, pk attribute, messageID string, after time.Time, limit int, attributes ...string,
 ) (rows []Item, looked time.Time, err error) {
 	in := newestOf(t.Webhooks, "pk = :pk AND sk > :after", Item{":pk": pk, ":after": text(instantSK(after, ""))}, limit, attributes...)
-	in.FilterExpression = aws.String("messageId IN (:message, :packed) OR attribute_not_exists(messageId)")
+	in.FilterExpression = aws.String("messageId = :message OR messageId = :packed OR attribute_not_exists(messageId)")
 	with(in.ExpressionAttributeValues, Item{":message": text(messageID), ":packed": bytesOf(packMessageID(messageID))})
 	out, err := t.Client.Query(ctx, in)
 	if err != nil {

@@ -65,6 +65,26 @@ func TestRecordFailure(t *testing.T) {
 	}
 }
 
+// A failure has the ID of its message as text, a kept post has it packed. Both are found.
+func TestAboutAMessage(t *testing.T) {
+	t.Parallel()
+	store, ctx, tenant := adminStore(t), t.Context(), randomID()
+	for i := range 2 {
+		id, at := campaign.BatchKey{1}.MessageID(i), adminNow.Add(time.Duration(i)*time.Second)
+		must(t, store.RecordFailure(ctx, delivery.Failure{Tenant: tenant, EndpointID: "e", WebhookID: "msg_a", Kind: delivery.KindRead, MessageID: id, At: at}))
+		must(t, store.KeepPost(ctx, delivery.KeptPost{Tenant: tenant, EndpointID: "e", WebhookID: "msg_b", Kind: delivery.KindRead, MessageID: id, At: at}))
+	}
+	id := campaign.BatchKey{1}.MessageID(1)
+	failures, _, err := store.FailuresAbout(ctx, tenant, "e", id, adminNow.Add(-time.Hour), 10)
+	if err != nil || len(failures) != 1 || failures[0].MessageID != id {
+		t.Errorf("failures %+v, error %v", failures, err)
+	}
+	posts, _, err := store.KeptPostsAbout(ctx, tenant, "e", id, adminNow.Add(-time.Hour), 10)
+	if err != nil || len(posts) != 1 || posts[0].MessageID != id {
+		t.Errorf("posts %+v, error %v", posts, err)
+	}
+}
+
 func TestUseForm(t *testing.T) {
 	t.Parallel()
 	store, tenant, token := adminStore(t), randomID(), rand.Text()
