@@ -37,7 +37,7 @@ func (s *ListStore) ListAdditions(ctx context.Context, tenant string) (int, erro
 }
 
 // SaveList writes the next version of a list and an entry of the audit log, if the stored version is
-// still l's. It reports whether it did. After a lost response, it can report false although it succeeded.
+// still l's. It reports whether it did.
 func (s *ListStore) SaveList(ctx context.Context, l suppression.List, e account.AuditEntry) (bool, error) {
 	return s.saveList(ctx, l, nil, e)
 }

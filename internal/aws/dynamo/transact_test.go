@@ -18,6 +18,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // script is a transport with prepared responses, the last one repeated, and records the
@@ -169,6 +172,16 @@ func TestTransact(t *testing.T) {
 				t.Errorf("tokens (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A change of a list whose answer is lost is made: the repeated transaction has its token.
+func TestSaveList_LostAnswer(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: []answer{cut, committed()}}
+	saved, err := (&ListStore{*s.table()}).SaveList(t.Context(), suppression.List{Tenant: "t", Name: "a", Version: 1}, account.AuditEntry{Tenant: "t"})
+	if !saved || err != nil || len(s.tokens) != 2 || s.tokens[0] != s.tokens[1] {
+		t.Errorf("saved: %v, error %v, tokens %q", saved, err, s.tokens)
 	}
 }
 
