@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/base/metrics"
@@ -24,8 +25,8 @@ type EventStore interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	TenantOf(ctx context.Context, agentID string) (string, error)
 	SaveReply(ctx context.Context, tenant string, r reaction.Reply) error
-	// SettleReplies removes the mark of the doubtful replies on which there is a decision.
-	SettleReplies(ctx context.Context, tenant string, decided func(r reaction.Reply) bool) error
+	// SettleReplies settles the doubtful replies of phone numbers until a time of each.
+	SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error
 	Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
 	AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, fresh []campaign.Change) (ledger.Taps, error)
 	Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)

@@ -239,7 +239,7 @@ func TestLedgerUnits_WrittenReply(t *testing.T) {
 	if used := metering.Sum(m.used.Take()); used.Writes != 1 {
 		t.Errorf("%.1f write units, want 1", used.Writes)
 	}
-	if kept, err := m.store.RepliesOf(t.Context(), m.batch.Tenant, phone); err != nil || len(kept) != 1 {
+	if kept, err := m.store.RepliesOf(t.Context(), m.batch.Tenant, []string{phone}); err != nil || len(kept) != 1 {
 		t.Errorf("%d replies are stored, error %v", len(kept), err)
 	}
 }

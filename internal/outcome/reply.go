@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -122,7 +123,7 @@ func (a *Applier) recordOptOuts(ctx context.Context, byEvent []*optChange, errs 
 		err := a.OptOuts.Record(ctx, tenant, changes[tenant])
 		if err == nil { // before anything else can fail: a repeated change is not new
 			countOptOuts(ctx, tenant, made[tenant])
-			err = a.settleReplies(ctx, tenant, changes[tenant])
+			a.settleReplies(ctx, tenant, changes[tenant])
 		}
 		if err != nil {
 			for _, i := range events[tenant] {
@@ -132,15 +133,18 @@ func (a *Applier) recordOptOuts(ctx context.Context, byEvent []*optChange, errs 
 	}
 }
 
-// settleReplies settles the doubtful replies on which the changes of their numbers decide.
-func (a *Applier) settleReplies(ctx context.Context, tenant string, changes []campaign.OptChange) error {
+// settleReplies settles the doubtful replies on which the changes of their numbers decide. The changes are recorded: if it
+// fails, a person decides.
+func (a *Applier) settleReplies(ctx context.Context, tenant string, changes []campaign.OptChange) {
 	latest := map[string]time.Time{}
 	for _, c := range changes {
 		if c.At.After(latest[c.Phone]) {
 			latest[c.Phone] = c.At
 		}
 	}
-	return a.Store.SettleReplies(ctx, tenant, func(r reaction.Reply) bool { return !r.At.After(latest[r.Phone]) })
+	if err := a.Store.SettleReplies(ctx, tenant, latest); err != nil {
+		slog.WarnContext(ctx, "settling doubtful replies failed; a person decides on them", "tenant", tenant, "error", err)
+	}
 }
 
 func (a *Applier) content(ctx context.Context, t reaction.EventTask) (content reaction.EventContent, err error) {
@@ -209,16 +213,29 @@ func (a *Applier) keepReply(ctx context.Context, tenant string, r *answer, h del
 	return a.queueWebhook(ctx, tenant, r.EventTask, h, r.repliesTo)
 }
 
-// saveReply stores a written reply. It is doubtful if it may be the opt-out of a number that is not opted out.
-func (a *Applier) saveReply(ctx context.Context, tenant string, r *answer, h delivery.Event) (err error) {
+// saveReply stores a written reply.
+func (a *Applier) saveReply(ctx context.Context, tenant string, r *answer, h delivery.Event) error {
 	reply := reaction.NewReply(r.At, r.Blob, h.Phone, h.Text)
 	if reaction.MayOptOut(r.Kind, h.Text, r.content.Postback) {
-		out := campaign.OptChange{Phone: h.Phone, Out: true, At: r.At, Origin: campaign.OriginMessage}
-		if reply.Doubtful, err = a.OptOuts.WouldChange(ctx, tenant, out); err != nil {
-			return err
-		}
+		return a.saveDoubt(ctx, tenant, reply)
 	}
 	return a.Store.SaveReply(ctx, tenant, reply)
+}
+
+// saveDoubt stores a reply that may be an opt-out. It is doubtful if its number is not opted out, also not by a change
+// that was recorded while it was stored.
+func (a *Applier) saveDoubt(ctx context.Context, tenant string, reply reaction.Reply) (err error) {
+	out := campaign.OptChange{Phone: reply.Phone, Out: true, At: reply.At, Origin: campaign.OriginMessage}
+	if reply.Doubtful, err = a.OptOuts.WouldChange(ctx, tenant, out); err != nil {
+		return err
+	}
+	if err := a.Store.SaveReply(ctx, tenant, reply); err != nil {
+		return err
+	}
+	if still, err := a.OptOuts.WouldChange(ctx, tenant, out); err != nil || still {
+		return err
+	}
+	return a.Store.SettleReplies(ctx, tenant, map[string]time.Time{reply.Phone: reply.At})
 }
 
 // repliesTo reports whether the endpoint receives the answer as a reply. An endpoint that

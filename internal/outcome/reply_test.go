@@ -32,6 +32,7 @@ type people struct {
 	records    int                       // writes of opt-outs
 	optErr     error                     // of these
 	settleErr  error                     // of settling replies
+	meanwhile  campaign.OptChange        // recorded while a reply is stored
 	replies    map[string]reaction.Reply // by tenant and ID
 }
 
@@ -40,13 +41,17 @@ func (p *people) SaveReply(_ context.Context, tenant string, r reaction.Reply) e
 		p.replies = map[string]reaction.Reply{}
 	}
 	p.replies[tenant+" "+r.ID] = r
+	if p.meanwhile.Phone != "" {
+		p.latest = p.meanwhile
+	}
 	return nil
 }
 
 // SettleReplies removes the marks of replies.
-func (p *people) SettleReplies(_ context.Context, _ string, decided func(reaction.Reply) bool) error {
+func (p *people) SettleReplies(_ context.Context, _ string, until map[string]time.Time) error {
 	for key, r := range p.replies {
-		r.Doubtful = r.Doubtful && !decided(r)
+		end, decided := until[r.Phone]
+		r.Doubtful = r.Doubtful && !(decided && !r.At.After(end))
 		p.replies[key] = r
 	}
 	return p.settleErr
@@ -160,6 +165,7 @@ func TestHandle_DoubtfulReply(t *testing.T) {
 	tests := map[string]struct {
 		content reaction.EventContent
 		latest  campaign.OptChange
+		during  campaign.OptChange
 		then    reaction.EventKind
 		at      time.Time
 		want    int
@@ -167,6 +173,7 @@ func TestHandle_DoubtfulReply(t *testing.T) {
 		"typed":                        {content: content, want: 1},
 		"tapped":                       {content: reaction.EventContent{Phone: content.Phone, Text: content.Text, Postback: "data"}},
 		"opted out already":            {content: content, latest: campaign.OptChange{Out: true, At: time.Unix(1, 0)}},
+		"opted out while it is stored": {content: content, during: campaign.OptChange{Phone: content.Phone, Out: true, At: time.Unix(11, 0)}},
 		"followed by an opt-out":       {content: content, then: reaction.EventOptOut, at: time.Unix(11, 0)},
 		"followed by an opt-in":        {content: content, then: reaction.EventOptIn, at: time.Unix(11, 0)},
 		"after an opt-in that is late": {content: content, then: reaction.EventOptIn, at: time.Unix(9, 0), want: 1},
@@ -174,7 +181,7 @@ func TestHandle_DoubtfulReply(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: test.content, latest: test.latest}
+			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: test.content, latest: test.latest, meanwhile: test.during}
 			err := p.apply(t, reaction.EventReply, time.Unix(10, 0))
 			if err == nil && test.then != "" {
 				err = p.apply(t, test.then, test.at)
@@ -291,8 +298,9 @@ func (d *optOutDays) AddDay(_ context.Context, _, _ string, counts campaign.DayC
 	return nil
 }
 
-// An opt-out that is recorded counts once, also if its replies are settled only when its event comes again.
-func TestHandle_CountsBeforeSettling(t *testing.T) {
+// An opt-out whose doubtful replies cannot be settled is recorded, and counts once, also if its event comes again. A person
+// decides on the replies.
+func TestHandle_SettlingFails(t *testing.T) {
 	t.Parallel()
 	p := &people{batchLedger: newBatchLedger(), agent: "agent", content: reaction.EventContent{Phone: "+5511900000000"}}
 	days := &optOutDays{}
@@ -302,14 +310,14 @@ func TestHandle_CountsBeforeSettling(t *testing.T) {
 	task := reaction.EventTask{
 		Kind: reaction.EventOptOut, AgentID: "agent", MessageID: campaign.BatchKey{1}.MessageID(0), At: time.Unix(2, 0), Blob: eventBlob,
 	}
-	for _, want := range []error{errBroken, nil} {
-		p.settleErr = want
-		if err := applier.Handle(t.Context(), []reaction.EventTask{task})[0]; !errors.Is(err, want) {
-			t.Fatalf("the event ended with %v, want %v", err, want)
+	p.settleErr = errBroken
+	for range 2 {
+		if err := applier.Handle(t.Context(), []reaction.EventTask{task})[0]; err != nil {
+			t.Fatalf("the event ended with %v", err)
 		}
 	}
-	if days.counted != 1 {
-		t.Errorf("%d opt-outs are counted, want 1", days.counted)
+	if days.counted != 1 || !p.latest.Out {
+		t.Errorf("%d opt-outs are counted, want 1; opted out: %v", days.counted, p.latest.Out)
 	}
 }
 

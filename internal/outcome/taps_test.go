@@ -99,7 +99,7 @@ func (s *tapped) AddDeliveries(_ context.Context, deliveries []delivery.Delivery
 	return nil
 }
 
-func (*tapped) SettleReplies(context.Context, string, func(reaction.Reply) bool) error { return nil }
+func (*tapped) SettleReplies(context.Context, string, map[string]time.Time) error { return nil }
 
 func (s *tapped) WouldChange(context.Context, string, campaign.OptChange) (bool, error) {
 	return true, nil

@@ -203,14 +203,9 @@ func (e *erasure) eraseEvents(ctx context.Context) error {
 
 // eraseReplies deletes the replies after the events that they were read from, so that a
 // repeated event stores none again.
-func (e *erasure) eraseReplies(ctx context.Context) error {
-	for _, phone := range e.phones {
-		deleted, err := e.Store.Outcomes.DeleteReplies(ctx, e.tenant.ID, phone)
-		if e.done.Replies += deleted; err != nil {
-			return err
-		}
-	}
-	return nil
+func (e *erasure) eraseReplies(ctx context.Context) (err error) {
+	e.done.Replies, err = e.Store.Outcomes.DeleteReplies(ctx, e.tenant.ID, e.phones)
+	return err
 }
 
 func (e *erasure) eraseOptIn(ctx context.Context) error {

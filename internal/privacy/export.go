@@ -340,16 +340,11 @@ func (p *person) exportEvents(ctx context.Context, x *Export) error {
 }
 
 func (p *person) exportReplies(ctx context.Context, x *Export) error {
-	for _, phone := range p.phones {
-		found, err := p.Store.Outcomes.RepliesOf(ctx, p.tenant.ID, phone)
-		for _, r := range slices.Backward(found) {
-			x.Replies = append(x.Replies, Reply{At: r.At, Text: r.Text})
-		}
-		if err != nil {
-			return err
-		}
+	found, err := p.Store.Outcomes.RepliesOf(ctx, p.tenant.ID, p.phones)
+	for _, r := range slices.Backward(found) {
+		x.Replies = append(x.Replies, Reply{At: r.At, Text: r.Text})
 	}
-	return nil
+	return err
 }
 
 func (p *person) exportUploads(ctx context.Context, x *Export) error {

@@ -54,7 +54,7 @@ func TestErase_Replies(t *testing.T) {
 	if diff := cmp.Diff(want, w.export(bruno).Replies); diff != "" {
 		t.Errorf("another person's replies (-want +got):\n%s", diff)
 	}
-	if kept, err := w.store.RepliesOf(t.Context(), another, written(ana)); err != nil || len(kept) != 1 {
+	if kept, err := w.store.RepliesOf(t.Context(), another, []string{written(ana)}); err != nil || len(kept) != 1 {
 		t.Errorf("another tenant has %d replies, error %v", len(kept), err)
 	}
 	w.now = w.now.Add(campaign.EventLife)

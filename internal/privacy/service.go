@@ -52,9 +52,9 @@ type Outcomes interface {
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
-	// RepliesOf returns what a phone number wrote to the tenant. DeleteReplies deletes it.
-	RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error)
-	DeleteReplies(ctx context.Context, tenant, phone string) (int, error)
+	// RepliesOf returns what a phone number, given in any forms, wrote to the tenant. DeleteReplies deletes it.
+	RepliesOf(ctx context.Context, tenant string, phones []string) ([]reaction.Reply, error)
+	DeleteReplies(ctx context.Context, tenant string, phones []string) (int, error)
 	AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[delivery.KeptPost, error]
 	DeleteKeptPost(ctx context.Context, p delivery.KeptPost) error
 }

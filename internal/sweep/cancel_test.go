@@ -258,8 +258,8 @@ func (m mortal) Revoke(ctx context.Context, agent campaign.Agent, messageID, pho
 	return m.w.death.call("revoke", func() error { return m.w.provider.Revoke(ctx, agent, messageID, phone) })
 }
 
-func (m mortal) SettleReplies(ctx context.Context, tenant string, decided func(reaction.Reply) bool) error {
-	return m.w.death.call("SettleReplies", func() error { return m.w.store.SettleReplies(ctx, tenant, decided) })
+func (m mortal) SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error {
+	return m.w.death.call("SettleReplies", func() error { return m.w.store.SettleReplies(ctx, tenant, until) })
 }
 
 func (m mortal) SaveReply(ctx context.Context, tenant string, r reaction.Reply) error {

@@ -61,7 +61,8 @@
 //	LISTS#tenant          #                    guard of the numbers of lists: lists, dashboard; the same
 //	LISTS#tenant          !                    guard of the maximum of lists: lists, dashboard; the same
 //	REPLIES#tenant        time#hash            written reply: outcome; dashboard, privacy
-//	DOUBTS#tenant         time#hash            reply that may be an opt-out, until it is settled: outcome; outcome, dashboard, privacy
+//	DOUBTS#tenant         hash                 newest reply of a number that may be an opt-out, until it is settled: outcome; outcome, dashboard, privacy
+//	DOUBTED#tenant        hash                 guard of the event of such a reply: outcome; the same
 //	AUDIT#tenant          time                 audit log entry: dashboard, templates; dashboard
 //	FORM#tenant           hash                 submitted form token: dashboard; the same
 //	TEN#tenant            TESTNUMBERS          saved numbers for tests: dashboard, privacy; the same

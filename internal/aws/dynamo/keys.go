@@ -217,9 +217,12 @@ func listAdditionsKey(tenant string) Item { return listKey(tenant, "!") }
 
 func replyKey(tenant, id string) Item { return keyOf("REPLIES#"+tenant, id) }
 
-// doubtKey is the second row of a doubtful reply. These rows have a partition of their own, so that counting them does
-// not read all replies.
-func doubtKey(tenant, id string) Item { return keyOf("DOUBTS#"+tenant, id) }
+// doubtKey is the row of a number with its newest doubtful reply. These rows have a partition of their own, so that
+// counting them does not read all replies.
+func doubtKey(tenant, phone string) Item { return keyOf("DOUBTS#"+tenant, campaign.Digest(phone)) }
+
+// doubtedKey is the guard of an event whose reply is or was doubtful.
+func doubtedKey(tenant, event string) Item { return keyOf("DOUBTED#"+tenant, event) }
 
 // auditKey is the key of an audit log entry. place is the time in nanoseconds since 1970;
 // until the year 2286, all have 19 digits.

@@ -1,11 +1,14 @@
 package dynamo
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,23 +19,38 @@ import (
 	"campaign-dispatch/internal/outcome/reaction"
 )
 
-// SaveReply stores a reply to a tenant. The same reply can be stored again. A doubtful one has a second row until it is
-// settled. That row is written with the first one only, so a repeated event does not bring it back.
+// SaveReply stores a reply to a tenant. The same reply can be stored again.
 func (s *ReplyStore) SaveReply(ctx context.Context, tenant string, r reaction.Reply) error {
-	doing := "store a reply to tenant " + tenant
-	if !r.Doubtful {
-		return s.tryWrite(ctx, doing, s.put(replyRow(replyKey(tenant, r.ID), r)))
+	doing, row := "store a reply to tenant "+tenant, replyRow(replyKey(tenant, r.ID), r)
+	if r.Doubtful {
+		row["doubtful"] = boolean(true)
 	}
-	reasons, err := s.transact(ctx, []types.TransactWriteItem{
-		s.putNew(replyRow(replyKey(tenant, r.ID), r)), s.put(replyRow(doubtKey(tenant, r.ID), r)),
-	}, rand.Text())
-	if err == nil && slices.ContainsFunc(reasons, isConflict) {
-		err = campaign.ErrLostRace
+	if err := s.tryWrite(ctx, doing, s.put(row)); err != nil || !r.Doubtful {
+		return err
 	}
-	if err != nil {
+	if err := s.saveDoubt(ctx, tenant, r); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return nil
+}
+
+// saveDoubt stores a doubtful reply in the row of its number, which has the newest one. Each event is stored once, also
+// if its reply has a new time, so that a repeated event does not bring a settled reply back.
+func (s *ReplyStore) saveDoubt(ctx context.Context, tenant string, r reaction.Reply) error {
+	guard := doubtedKey(tenant, r.Event())
+	setEnd(guard, r.At.Add(campaign.EventLife))
+	row := replyRow(doubtKey(tenant, r.Phone), r)
+	row["reply"] = text(r.ID)
+	reasons, err := s.transact(ctx, []types.TransactWriteItem{
+		s.putNew(guard), s.putIf(row, absent+" OR #at <= :at", Item{":at": row["at"]}),
+	}, rand.Text())
+	switch {
+	case err != nil || len(reasons) == 0 || failedCondition(reasons[0]):
+		return err
+	case slices.ContainsFunc(reasons, isConflict):
+		return campaign.ErrLostRace
+	}
+	return s.tryWrite(ctx, "pass a doubtful reply", s.putNew(guard)) // a newer one is in doubt
 }
 
 func replyRow(key Item, r reaction.Reply) Item {
@@ -42,7 +60,15 @@ func replyRow(key Item, r reaction.Reply) Item {
 }
 
 func readReply(row Item) reaction.Reply {
-	return reaction.Reply{ID: getText(row, "sk"), Phone: getText(row, "phone"), Text: getText(row, "text"), At: getMillis(row, "at")}
+	return reaction.Reply{
+		ID: getText(row, "sk"), Phone: getText(row, "phone"), Text: getText(row, "text"), At: getMillis(row, "at"), Doubtful: getBool(row, "doubtful"),
+	}
+}
+
+func readDoubt(row Item) reaction.Reply {
+	r := readReply(row)
+	r.ID, r.Doubtful = getText(row, "reply"), true
+	return r
 }
 
 // Replies returns the newest replies to a tenant between two times, up to limit, the newest
@@ -55,72 +81,146 @@ func (s *ReplyStore) Replies(ctx context.Context, tenant string, from, to time.T
 	return s.marked(ctx, tenant, in, limit)
 }
 
-// RepliesOf returns the replies of a phone number to a tenant, the newest first. It reads all
-// replies to the tenant, consistently.
-func (s *ReplyStore) RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error) {
-	in := queryOf(s.Campaigns, "pk = :pk", Item{":pk": replyKey(tenant, "")["pk"], ":phone": text(phone)})
-	in.FilterExpression, in.ConsistentRead = aws.String("phone = :phone"), aws.Bool(true)
+// RepliesOf returns the replies of a phone number, given in any forms, to a tenant, the newest first. It reads all replies
+// to the tenant, consistently.
+func (s *ReplyStore) RepliesOf(ctx context.Context, tenant string, phones []string) ([]reaction.Reply, error) {
+	if len(phones) == 0 {
+		return nil, nil
+	}
+	in := queryOf(s.Campaigns, "pk = :pk", Item{":pk": replyKey(tenant, "")["pk"]})
+	names := make([]string, len(phones))
+	for i, phone := range phones {
+		names[i] = fmt.Sprint(":phone", i)
+		in.ExpressionAttributeValues[names[i]] = text(phone)
+	}
+	in.FilterExpression, in.ConsistentRead = aws.String("phone IN ("+strings.Join(names, ", ")+")"), aws.Bool(true)
 	return s.marked(ctx, tenant, in, 0)
 }
 
-// DoubtfulReplies returns the doubtful replies to a tenant before the reply with an ID, the newest first, up to limit.
-// An ID of "" is after all, and a limit of 0 is none.
-func (s *ReplyStore) DoubtfulReplies(ctx context.Context, tenant, before string, limit int) ([]reaction.Reply, error) {
-	in := queryOf(s.Campaigns, "pk = :pk AND sk < :before", Item{":pk": doubtKey(tenant, "")["pk"], ":before": text(cmp.Or(before, "~"))})
-	in.ConsistentRead = aws.Bool(true)
+// maxDoubts is the number of doubtful replies that DoubtfulReplies reads at most. One that it does not read comes after
+// others are settled.
+const maxDoubts = 5_000
+
+// DoubtfulReplies returns the doubtful replies to a tenant before the reply with an ID, the newest first, up to limit:
+// one of each number. An ID of "" is after all, and a limit of 0 is none.
+func (s *ReplyStore) DoubtfulReplies(ctx context.Context, tenant, before string, limit int) (found []reaction.Reply, err error) {
+	for row, err := range s.doubts(ctx, tenant, maxDoubts) {
+		if err != nil {
+			return nil, err
+		}
+		if r := readDoubt(row); before == "" || r.ID < before {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b reaction.Reply) int { return strings.Compare(b.ID, a.ID) })
 	if limit > 0 {
-		in.Limit = aws.Int32(int32(limit)) //nolint:gosec // a hundred
+		found = found[:min(len(found), limit)]
 	}
-	found, err := s.replies(ctx, tenant, in, limit)
-	for i := range found {
-		found[i].Doubtful = true
-	}
-	return found, err
+	return found, nil
 }
 
-// DoubtfulReply returns a doubtful reply to a tenant. The error wraps campaign.ErrNotFound if it is settled.
-func (s *ReplyStore) DoubtfulReply(ctx context.Context, tenant, id string) (reaction.Reply, error) {
-	row, err := s.get(ctx, "read a reply to tenant "+tenant, doubtKey(tenant, id))
-	if err != nil {
-		return reaction.Reply{}, err
+// CountDoubts returns the number of doubtful replies to a tenant, up to limit.
+func (s *ReplyStore) CountDoubts(ctx context.Context, tenant string, limit int) (n int, err error) {
+	for _, err := range s.doubts(ctx, tenant, limit) {
+		if err != nil {
+			return 0, err
+		}
+		n++
 	}
-	r := readReply(row)
-	r.Doubtful = true
-	return r, nil
+	return n, nil
 }
 
-// SettleReplies removes the mark of the doubtful replies on which there is a decision.
-func (s *ReplyStore) SettleReplies(ctx context.Context, tenant string, decided func(r reaction.Reply) bool) error {
-	doing := "settle replies to tenant " + tenant
-	rows, err := s.query(ctx, doing, "pk = :pk", Item{":pk": doubtKey(tenant, "")["pk"]})
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if r := readReply(row); decided(r) {
-			if err := s.tryWrite(ctx, doing, s.remove(doubtKey(tenant, r.ID))); err != nil {
-				return err
+// doubts yields the rows of doubtful replies, up to limit.
+func (s *ReplyStore) doubts(ctx context.Context, tenant string, limit int) iter.Seq2[Item, error] {
+	in := queryOf(s.Campaigns, "pk = :pk", Item{":pk": doubtKey(tenant, "")["pk"]})
+	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(int32(limit)) //nolint:gosec // some thousands
+	return func(yield func(Item, error) bool) {
+		left := limit
+		for row, err := range s.each(ctx, "read the doubtful replies to tenant "+tenant, in) {
+			if err == nil && s.unexpiredRow(row) == nil {
+				continue
+			}
+			if left--; !yield(row, err) || left == 0 {
+				return
 			}
 		}
 	}
-	return nil
 }
 
-// marked is replies that marks those that are doubtful.
+// DoubtfulReply returns a doubtful reply to a tenant. The error wraps campaign.ErrNotFound if it is settled, or if its
+// number wrote a newer one.
+func (s *ReplyStore) DoubtfulReply(ctx context.Context, tenant, id string) (reaction.Reply, error) {
+	doing := "read a reply to tenant " + tenant
+	row, err := s.get(ctx, doing, replyKey(tenant, id))
+	if err != nil {
+		return reaction.Reply{}, err
+	}
+	reply := readReply(row)
+	if row, err = s.get(ctx, doing, doubtKey(tenant, reply.Phone)); err != nil {
+		return reaction.Reply{}, err
+	}
+	if r := readDoubt(row); r.Event() == reply.Event() {
+		return r, nil
+	}
+	return reaction.Reply{}, fmt.Errorf("%s: %w", doing, campaign.ErrNotFound)
+}
+
+// SettleReplies settles the doubtful replies of phone numbers until a time of each. A zero time is any.
+func (s *ReplyStore) SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error {
+	doing := "settle replies to tenant " + tenant
+	rows, err := s.doubtsOf(ctx, doing, tenant, slices.Collect(maps.Keys(until)))
+	for phone := range rows {
+		if end, decided := until[phone]; decided {
+			err = errors.Join(err, s.tryWrite(ctx, doing, s.settle(doubtKey(tenant, phone), end)))
+		}
+	}
+	return err
+}
+
+func (s *ReplyStore) settle(key Item, until time.Time) types.TransactWriteItem {
+	if until.IsZero() {
+		return s.remove(key)
+	}
+	return s.removeIf(key, "#at <= :until", Item{":until": millis(until)})
+}
+
+// doubtsOf reads the rows of doubtful replies of phone numbers, by number. It can return those of others: of many numbers,
+// few are in doubt.
+func (s *ReplyStore) doubtsOf(ctx context.Context, doing, tenant string, phones []string) (map[string]Item, error) {
+	if len(phones) > perBatchGet {
+		rows, err := s.query(ctx, doing, "pk = :pk", Item{":pk": doubtKey(tenant, "")["pk"]})
+		return byAttribute(rows, "phone"), err
+	}
+	keys := map[string]Item{}
+	for _, phone := range phones {
+		keys[phone] = doubtKey(tenant, phone)
+	}
+	return s.rows(ctx, doing, keys)
+}
+
+func byAttribute(rows []Item, name string) map[string]Item {
+	by := make(map[string]Item, len(rows))
+	for _, row := range rows {
+		by[getText(row, name)] = row
+	}
+	return by
+}
+
+// marked is replies that marks those that are still doubtful: of a number, the newest one.
 func (s *ReplyStore) marked(ctx context.Context, tenant string, in *dynamodb.QueryInput, limit int) ([]reaction.Reply, error) {
 	found, err := s.replies(ctx, tenant, in, limit)
-	if err != nil || len(found) == 0 {
+	var phones []string
+	for _, r := range found {
+		if r.Doubtful && !slices.Contains(phones, r.Phone) {
+			phones = append(phones, r.Phone)
+		}
+	}
+	if err != nil || len(phones) == 0 {
 		return found, err
 	}
-	doubtful, err := s.query(ctx, "read the doubtful replies to tenant "+tenant, "pk = :pk AND sk BETWEEN :last AND :first", Item{
-		":pk": doubtKey(tenant, "")["pk"], ":first": text(found[0].ID), ":last": text(found[len(found)-1].ID),
-	}, "sk")
-	marks := map[string]bool{}
-	for _, row := range doubtful {
-		marks[getText(row, "sk")] = true
-	}
+	rows, err := s.doubtsOf(ctx, "read the doubtful replies to tenant "+tenant, tenant, phones)
 	for i, r := range found {
-		found[i].Doubtful = marks[r.ID]
+		found[i].Doubtful = r.Doubtful && readDoubt(rows[r.Phone]).Event() == r.Event()
 	}
 	return found, err
 }
@@ -145,15 +245,18 @@ func (s *ReplyStore) replies(ctx context.Context, tenant string, in *dynamodb.Qu
 	return found, nil
 }
 
-// DeleteReplies deletes the replies of a phone number to a tenant, and returns how many
-// there were. It reads again after it deleted some, because a read omits a second row of an
-// event.
-func (s *ReplyStore) DeleteReplies(ctx context.Context, tenant, phone string) (deleted int, err error) {
-	if err := s.SettleReplies(ctx, tenant, func(r reaction.Reply) bool { return r.Phone == phone }); err != nil {
+// DeleteReplies deletes the replies of a phone number, given in any forms, to a tenant, and returns how many there were.
+// It reads again after it deleted some, because a read omits a second row of an event.
+func (s *ReplyStore) DeleteReplies(ctx context.Context, tenant string, phones []string) (deleted int, err error) {
+	all := map[string]time.Time{}
+	for _, phone := range phones {
+		all[phone] = time.Time{}
+	}
+	if err := s.SettleReplies(ctx, tenant, all); err != nil {
 		return 0, err
 	}
 	for {
-		found, err := s.RepliesOf(ctx, tenant, phone)
+		found, err := s.RepliesOf(ctx, tenant, phones)
 		if err != nil || len(found) == 0 {
 			return deleted, err
 		}

@@ -79,7 +79,7 @@ func TestCampaign_DoubtfulReplies(t *testing.T) {
 	if page.Value("reply") != doubt.ID || strings.Count(page.Body, `action="/dashboard/people/replies"`) != 1 {
 		t.Errorf("the form is of %q", page.Value("reply"))
 	}
-	d.must(d.store.SettleReplies(t.Context(), d.tenant, func(reaction.Reply) bool { return true }))
+	d.must(d.store.SettleReplies(t.Context(), d.tenant, map[string]time.Time{phone: doubt.At}))
 	if text := d.admin().Get(pathOf(b) + "/replies").Text(); strings.Contains(text, "opt-out") || !strings.Contains(text, "quero cancelar") {
 		t.Errorf("after the decision, the page is:\n%s", text)
 	}

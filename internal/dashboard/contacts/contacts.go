@@ -24,12 +24,13 @@ type Store interface {
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
-	// RepliesOf returns what a phone number wrote to a tenant, the newest first.
-	RepliesOf(ctx context.Context, tenant, phone string) ([]reaction.Reply, error)
-	// DoubtfulReplies returns replies that may be opt-outs before the reply with an ID, the newest first, up to limit.
+	// RepliesOf returns what a phone number, given in any forms, wrote to a tenant, the newest first.
+	RepliesOf(ctx context.Context, tenant string, phones []string) ([]reaction.Reply, error)
+	// DoubtfulReplies returns the newest reply of each number that may be an opt-out, before the reply with an ID, up to limit.
 	DoubtfulReplies(ctx context.Context, tenant, before string, limit int) ([]reaction.Reply, error)
 	DoubtfulReply(ctx context.Context, tenant, id string) (reaction.Reply, error)
-	SettleReplies(ctx context.Context, tenant string, decided func(r reaction.Reply) bool) error
+	// SettleReplies settles the doubtful replies of phone numbers until a time of each. A zero time is any.
+	SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)
 }

@@ -106,8 +106,8 @@ func (sent) Changes(context.Context, campaign.Batch, int, int) ([]campaign.Chang
 	}, nil
 }
 
-func (sent) RepliesOf(_ context.Context, tenant, phone string) ([]reaction.Reply, error) {
-	if tenant != "acme" || phone != ana {
+func (sent) RepliesOf(_ context.Context, tenant string, phones []string) ([]reaction.Reply, error) {
+	if tenant != "acme" || !slices.Contains(phones, ana) {
 		return nil, nil
 	}
 	return []reaction.Reply{{Phone: ana, At: noon}, {Phone: ana, Text: "Que horas <abre>?", At: noon.Add(-time.Hour)}}, nil

@@ -2,6 +2,7 @@ package contacts
 
 import (
 	"errors"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -70,8 +71,8 @@ func (s *Pages) keep(p *web.Page, reply reaction.Reply) error {
 	if err := p.Audit("people.reply_kept", masked(reply.Phone)); err != nil {
 		return err
 	}
-	this := func(r reaction.Reply) bool { return r.Event() == reply.Event() }
-	if err := s.Store.SettleReplies(p.R.Context(), p.Session.Tenant, this); err != nil {
+	until := map[string]time.Time{reply.Phone: reply.At}
+	if err := s.Store.SettleReplies(p.R.Context(), p.Session.Tenant, until); err != nil {
 		return err
 	}
 	return p.Done(beforeDecision(p), "people.done.kept")

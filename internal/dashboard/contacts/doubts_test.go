@@ -2,6 +2,7 @@ package contacts_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,7 +19,10 @@ import (
 const doubts = contacts.Path + "/replies"
 
 // doubted are the replies to acme that may be opt-outs, the newest first.
-type doubted struct{ replies []reaction.Reply }
+type doubted struct {
+	replies   []reaction.Reply
+	settleErr error
+}
 
 func (d *doubted) DoubtfulReplies(_ context.Context, tenant, before string, limit int) (found []reaction.Reply, err error) {
 	for _, r := range d.replies {
@@ -37,11 +41,14 @@ func (d *doubted) DoubtfulReply(_ context.Context, tenant, id string) (reaction.
 	return d.replies[i], nil
 }
 
-func (d *doubted) SettleReplies(_ context.Context, tenant string, decided func(reaction.Reply) bool) error {
-	if tenant == "acme" {
-		d.replies = slices.DeleteFunc(d.replies, decided)
+func (d *doubted) SettleReplies(_ context.Context, tenant string, until map[string]time.Time) error {
+	if tenant == "acme" && d.settleErr == nil {
+		d.replies = slices.DeleteFunc(d.replies, func(r reaction.Reply) bool {
+			end, decided := until[r.Phone]
+			return decided && (end.IsZero() || !r.At.After(end))
+		})
 	}
-	return nil
+	return d.settleErr
 }
 
 // write stores a reply that may be an opt-out, before the others.
@@ -59,10 +66,9 @@ func TestDoubts_Decide(t *testing.T) {
 	const bia = "+5511987650000"
 	b.doubts.write(ana, "quero <sair> daqui a pouco", time.Hour)
 	b.doubts.write(bia, "cancelar", 2*time.Hour)
-	b.doubts.write(ana, "cancelar", 3*time.Hour)
 	admin, viewer := b.SignIn("acme", web.RoleAdmin), b.SignIn("acme", web.RoleViewer)
 	page := admin.Get(doubts)
-	if text := page.Text(); !strings.Contains(text, "quero <sair> daqui a pouco May be an opt-out") || strings.Count(text, "Not an opt-out") != 3 {
+	if text := page.Text(); !strings.Contains(text, "quero <sair> daqui a pouco May be an opt-out") || strings.Count(text, "Not an opt-out") != 2 {
 		t.Errorf("the page is:\n%s", text)
 	}
 	if text := viewer.Get(doubts).Text(); !strings.Contains(text, "May be an opt-out") || strings.Contains(text, "Not an opt-out") {
@@ -108,6 +114,17 @@ func TestDoubts_OtherDecisions(t *testing.T) {
 		if decide(b); !b.optedOut() || len(b.doubts.replies) != 1 {
 			t.Errorf("%s: opted out %v, %d replies to decide on", name, b.optedOut(), len(b.doubts.replies))
 		}
+	}
+}
+
+// An opt-out by hand is done even if the doubtful reply of its number cannot be settled.
+func TestDoubts_SettlingFails(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	b.doubts.settleErr = errors.New("throttled")
+	got := b.SignIn("acme", web.RoleAdmin).Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	if got.Status != http.StatusSeeOther || !b.optedOut() {
+		t.Errorf("answered %d, opted out: %v", got.Status, b.optedOut())
 	}
 }
 

@@ -83,9 +83,10 @@ func (s *Pages) find(p *web.Page) error {
 		return err
 	}
 	if h.Later = cursor != ""; !h.Later {
-		if h.Replies, err = s.repliesOf(p, sought); err != nil {
+		if h.Replies, err = s.Store.RepliesOf(p.R.Context(), p.Session.Tenant, sought.E164()); err != nil {
 			return err
 		}
+		h.Replies = h.Replies[:min(len(h.Replies), repliesShown)]
 	}
 	if h.Messages, h.Next, err = s.search(p.R.Context(), p.Session.Tenant, sought.String(), cursor); err != nil {
 		return err
@@ -102,17 +103,6 @@ func (s *Pages) optOutOf(p *web.Page, sought phone.Sought) (h history, err error
 		h.Origin, err = s.OptOuts.Origin(ctx, tenant, out)
 	}
 	return h, err
-}
-
-func (s *Pages) repliesOf(p *web.Page, sought phone.Sought) (all []reaction.Reply, err error) {
-	for _, number := range sought.E164() {
-		replies, err := s.Store.RepliesOf(p.R.Context(), p.Session.Tenant, number)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, replies...)
-	}
-	return all[:min(len(all), repliesShown)], nil
 }
 
 // masked returns the last digits of a number, for the audit log.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/sheet"
-	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
@@ -51,11 +51,14 @@ func (s *Pages) record(p *web.Page, changes []campaign.OptChange) error {
 	if err := s.OptOuts.Record(ctx, tenant, changes); err != nil {
 		return err
 	}
-	changed := make(map[string]bool, len(changes))
+	changed := make(map[string]time.Time, len(changes))
 	for _, c := range changes {
-		changed[c.Phone] = true
+		changed[c.Phone] = time.Time{}
 	}
-	return s.Store.SettleReplies(ctx, tenant, func(r reaction.Reply) bool { return changed[r.Phone] })
+	if err := s.Store.SettleReplies(ctx, tenant, changed); err != nil { // the changes are recorded all the same
+		slog.WarnContext(ctx, "settling doubtful replies failed; a person decides on them", "tenant", tenant, "error", err)
+	}
+	return nil
 }
 
 type removal struct {

@@ -49,12 +49,6 @@ func (s *Pages) waiting(ctx context.Context, who web.Session) (int, error) {
 // maxDoubts is the number of replies from which the page does not count them.
 const maxDoubts = 100
 
-// doubts returns the number of replies that may be opt-outs, up to maxDoubts.
-func (s *Pages) doubts(ctx context.Context, tenant string) (int, error) {
-	found, err := s.Store.DoubtfulReplies(ctx, tenant, "", maxDoubts)
-	return len(found), err
-}
-
 // ofDoubts returns the alert for replies that may be opt-outs, if there are any.
 func ofDoubts(doubts int) []alert {
 	one := alert{Key: "doubts", Path: web.Root + "/people/replies", N: doubts, Link: "read"}

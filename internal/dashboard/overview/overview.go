@@ -16,7 +16,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web/chart"
 	"campaign-dispatch/internal/dashboard/web/recent"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -33,8 +32,8 @@ type Store interface {
 	web.CampaignStore
 	Attention(ctx context.Context, tenant, date string) (account.Attention, []delivery.WatchedEndpoint, error)
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
-	// DoubtfulReplies returns replies that may be opt-outs and wait for a decision, up to limit.
-	DoubtfulReplies(ctx context.Context, tenant, before string, limit int) ([]reaction.Reply, error)
+	// CountDoubts returns the number of replies that may be opt-outs and wait for a decision, up to limit.
+	CountDoubts(ctx context.Context, tenant string, limit int) (int, error)
 }
 
 // Pages are the page of the overview.
@@ -91,7 +90,7 @@ func (s *Pages) show(p *web.Page) error {
 	})
 	var waiting, doubts int
 	group.Go(func() (err error) { waiting, err = s.waiting(ctx, p.Session); return err })
-	group.Go(func() (err error) { doubts, err = s.doubts(ctx, tenant); return err })
+	group.Go(func() (err error) { doubts, err = s.Store.CountDoubts(ctx, tenant, maxDoubts); return err })
 	if err := group.Wait(); err != nil {
 		return err
 	}

@@ -287,10 +287,13 @@ func TestShow_DoubtfulReplies(t *testing.T) {
 	if a := s.admin.Get(overview.Path); !strings.Contains(a.Body, `href="/dashboard/people/replies"`) {
 		t.Errorf("no link leads to them: %s", a.Body)
 	}
+	decided := map[string]time.Time{"+5511900000004": {}}
 	for i := range 100 {
-		write(s.tenant, fmt.Sprint("+", 5511900000100+i), true)
+		phone := fmt.Sprint("+", 5511900000100+i)
+		write(s.tenant, phone, true)
+		decided[phone] = now
 	}
 	see("More than 99 replies may be opt-outs. Read and decide")
-	s.must(s.store.SettleReplies(t.Context(), s.tenant, func(r reaction.Reply) bool { return r.Phone != "+5511900000003" }))
+	s.must(s.store.SettleReplies(t.Context(), s.tenant, decided))
 	see("1 reply may be an opt-out.")
 }
