@@ -19,6 +19,7 @@ import (
 
 type rows struct {
 	*dynamo.BatchStore
+	*dynamo.OptOutStore
 	*dynamo.ReplyStore
 	*dynamo.TapStore
 	*dynamo.TenantStore
@@ -29,7 +30,7 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	applier := &outcome.Applier{
-		Store: rows{stores.Batches, stores.Replies, stores.Taps, stores.Tenants}, Contents: s3.New(c.AWS, c.Bucket, c.Local),
+		Store: rows{stores.Batches, stores.OptOuts, stores.Replies, stores.Taps, stores.Tenants}, Contents: s3.New(c.AWS, c.Bucket, c.Local),
 		OptOuts:  &optout.Book{Store: stores.OptOuts, Now: time.Now},
 		Recorder: recorder.New(c, stores),
 	}

@@ -32,6 +32,7 @@ type due struct {
 type history struct {
 	*dynamo.CampaignStore
 	*dynamo.DayStore
+	*dynamo.OptOutStore
 	*dynamo.TenantStore
 }
 
@@ -51,7 +52,7 @@ func handler(c app.Config) lambda.Handler {
 		Store:    due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers, stores.Submissions, stores.Templates, stores.Tenants},
 		Recorder: recorder.New(c, stores),
 		Expire:   (&expiry.Expirer{Store: stores.Erasure, Now: time.Now}).ExpireIfDue,
-		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Days, stores.Tenants}, Now: time.Now}).Recount,
+		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Days, stores.OptOuts, stores.Tenants}, Now: time.Now}).Recount,
 		Releases: sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
 		Frames:   frames, Waiting: frames.Waiting,
 		Notify:  sqs.New(c.AWS, c.NotifyQueueURL, time.Now),

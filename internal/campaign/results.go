@@ -269,6 +269,7 @@ type DayCounts struct {
 type Day struct {
 	Date string // as 2026-11-30
 	DayCounts
+	Logged  int // those of OptedOut that were written to the log of opt-outs before they were counted
 	Version int // of the row, 0 if there is none
 }
 

@@ -26,6 +26,7 @@ const (
 	AuditLife      = 400 * day // of audit log entries
 	BudgetLife     = 400 * day // of the reservations of a month, from its first day
 	DayLife        = 400 * day // of the counts of a day
+	OptOutLogLife  = 9 * day   // of the entries of the log of opt-outs
 	// FormLife applies to the tokens of submitted forms. It is longer than any session.
 	FormLife = 2 * day
 	// SessionEndLife applies to the revocation of a user's sessions. It is longer than a session can last.

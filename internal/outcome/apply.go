@@ -25,6 +25,8 @@ type EventStore interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	TenantOf(ctx context.Context, agentID string) (string, error)
 	SaveReply(ctx context.Context, tenant string, r reaction.Reply) error
+	// LogOptOut writes an opt-out to the tenant's log. The same opt-out can be written again.
+	LogOptOut(ctx context.Context, tenant string, o reaction.LoggedOptOut) error
 	// SettleReplies settles the doubtful replies of phone numbers until a time of each.
 	SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error
 	Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)

@@ -73,17 +73,25 @@ func (r *Recorder) storeDays(ctx context.Context, d *dayCounts) {
 	}
 }
 
-// countOptOuts counts the opted-out numbers of a tenant on the days of their opt-outs.
-func countOptOuts(ctx context.Context, tenant string, changes []optChange) {
+// countOptOuts counts the numbers of opt-outs on the days of their opt-outs.
+func countOptOuts(ctx context.Context, tenant string, optOuts []optChange) {
 	d, ok := ctx.Value(dayCountsKey{}).(*dayCounts)
 	if !ok {
 		return
 	}
-	counted := map[string]bool{}
+	for _, c := range optOuts {
+		d.add(tenant, localtime.Day(c.At), campaign.DayCounts{OptedOut: 1})
+	}
+}
+
+// newOptOuts returns the opt-outs of numbers that were not opted out, one for each number.
+func newOptOuts(changes []optChange) (optOuts []optChange) {
+	found := map[string]bool{}
 	for _, c := range changes {
-		if c.isNew && !counted[c.Phone] {
-			counted[c.Phone] = true
-			d.add(tenant, localtime.Day(c.At), campaign.DayCounts{OptedOut: 1})
+		if c.isNew && !found[c.Phone] {
+			found[c.Phone] = true
+			optOuts = append(optOuts, c)
 		}
 	}
+	return optOuts
 }

@@ -15,6 +15,7 @@ import (
 
 type optChange struct {
 	tenant string
+	event  reaction.EventTask
 	campaign.OptChange
 	isNew bool // the number was not opted out before
 }
@@ -112,25 +113,48 @@ func (a *Applier) applyReply(ctx context.Context, r *answer) (*optChange, error)
 // recordOptOuts records the change made by each event and sets errs by event.
 // The changes of a tenant are recorded together, because each write replaces a whole shard.
 func (a *Applier) recordOptOuts(ctx context.Context, byEvent []*optChange, errs []error) {
-	changes, made, events := map[string][]campaign.OptChange{}, map[string][]optChange{}, map[string][]int{}
+	made, events := map[string][]optChange{}, map[string][]int{}
 	for i, c := range byEvent {
 		if c != nil {
-			changes[c.tenant], made[c.tenant] = append(changes[c.tenant], c.OptChange), append(made[c.tenant], *c)
-			events[c.tenant] = append(events[c.tenant], i)
+			made[c.tenant], events[c.tenant] = append(made[c.tenant], *c), append(events[c.tenant], i)
 		}
 	}
-	for tenant := range changes {
-		err := a.OptOuts.Record(ctx, tenant, changes[tenant])
-		if err == nil { // before anything else can fail: a repeated change is not new
-			countOptOuts(ctx, tenant, made[tenant])
-			a.settleReplies(ctx, tenant, changes[tenant])
-		}
-		if err != nil {
+	for tenant := range made {
+		if err := a.recordFor(ctx, tenant, made[tenant]); err != nil {
 			for _, i := range events[tenant] {
 				errs[i] = fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
 			}
 		}
 	}
+}
+
+// recordFor logs, records and counts the changes of a tenant, in this order: a change that is recorded is not new when
+// its event is repeated. Then only the log has it for certain, and the recount counts it.
+func (a *Applier) recordFor(ctx context.Context, tenant string, made []optChange) error {
+	optOuts := newOptOuts(made)
+	if err := a.logOptOuts(ctx, tenant, optOuts); err != nil {
+		return err
+	}
+	changes := make([]campaign.OptChange, len(made))
+	for i, c := range made {
+		changes[i] = c.OptChange
+	}
+	if err := a.OptOuts.Record(ctx, tenant, changes); err != nil {
+		return err
+	}
+	countOptOuts(ctx, tenant, optOuts)
+	a.settleReplies(ctx, tenant, changes)
+	return nil
+}
+
+func (a *Applier) logOptOuts(ctx context.Context, tenant string, optOuts []optChange) error {
+	var writes concurrent
+	errs := make([]error, len(optOuts))
+	for i, c := range optOuts {
+		writes.start(func() { errs[i] = a.Store.LogOptOut(ctx, tenant, reaction.NewLoggedOptOut(c.event, c.Phone)) })
+	}
+	writes.Wait()
+	return errors.Join(errs...)
 }
 
 // settleReplies settles the doubtful replies on which the changes of their numbers decide. The changes are recorded: if it
@@ -188,7 +212,10 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h deli
 		}
 	}
 	out, changes := reaction.OptChangeOf(r.Kind, h.Text, r.content.Postback)
-	c = optChange{tenant: tenant, OptChange: campaign.OptChange{Phone: h.Phone, Out: out, At: r.At, Origin: campaign.OriginMessage}}
+	c = optChange{
+		tenant: tenant, event: r.EventTask,
+		OptChange: campaign.OptChange{Phone: h.Phone, Out: out, At: r.At, Origin: campaign.OriginMessage},
+	}
 	if !out {
 		return c, changes, nil
 	}

@@ -1,6 +1,7 @@
 package outcome_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,21 @@ type people struct {
 	settleErr  error                     // of settling replies
 	meanwhile  campaign.OptChange        // recorded while a reply is stored
 	replies    map[string]reaction.Reply // by tenant and ID
+	logged     map[string]reaction.LoggedOptOut
+	logErr     error
+}
+
+func (p *people) LogOptOut(_ context.Context, tenant string, o reaction.LoggedOptOut) error {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	if p.logErr != nil {
+		return p.logErr
+	}
+	if p.logged == nil {
+		p.logged = map[string]reaction.LoggedOptOut{}
+	}
+	p.logged[tenant+" "+o.ID] = o
+	return nil
 }
 
 func (p *people) SaveReply(_ context.Context, tenant string, r reaction.Reply) error {
@@ -287,6 +303,52 @@ func TestHandle_OptOutsAreRecordedTogether(t *testing.T) {
 		wrong := slices.IndexFunc(errs, func(err error) bool { return !errors.Is(err, optErr) })
 		if p.records != 1 || wrong >= 0 {
 			t.Errorf("%d writes of one tenant's 500 changes; event %d has another error than %v", p.records, wrong, optErr)
+		}
+	}
+}
+
+// An opt-out is logged before it is recorded, so that the log has it if its event is repeated and not new any more.
+func TestHandle_LogsBeforeRecording(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		logErr, optErr error // of the first try
+		records        int   // after the first try
+	}{
+		"log fails":              {logErr: errBroken},
+		"recorded, without word": {optErr: errBroken, records: 1},
+		"all is well":            {records: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &people{batchLedger: newBatchLedger(), agent: "agent", content: reaction.EventContent{Phone: "+5511900000000"}}
+			p.logErr, p.optErr = test.logErr, test.optErr
+			if err := p.apply(t, reaction.EventOptOut, time.Unix(10, 0)); !errors.Is(err, cmp.Or(test.logErr, test.optErr)) || p.records != test.records {
+				t.Fatalf("%d writes of opt-outs, error %v", p.records, err)
+			}
+			p.logErr, p.optErr = nil, nil
+			if err := p.apply(t, reaction.EventOptOut, time.Unix(10, 0)); err != nil {
+				t.Fatal(err)
+			}
+			if !p.latest.Out || len(p.logged) != 1 {
+				t.Errorf("opted out: %v, entries %v, want one", p.latest.Out, p.logged)
+			}
+			for _, o := range p.logged {
+				if o.Phone != "+5511900000000" || !o.At.Equal(time.Unix(10, 0)) || o.Origin != campaign.OriginMessage {
+					t.Errorf("logged %+v", o)
+				}
+			}
+		})
+	}
+}
+
+// Only what opts out a number is logged: no opt-in, and no opt-out of a number that is opted out.
+func TestHandle_LogsNewOptOuts(t *testing.T) {
+	t.Parallel()
+	for kind, before := range map[reaction.EventKind]bool{reaction.EventOptIn: true, reaction.EventOptOut: true} {
+		p := &people{batchLedger: newBatchLedger(), agent: "agent", content: reaction.EventContent{Phone: "+5511900000000"}}
+		p.latest = campaign.OptChange{Out: before, At: time.Unix(9, 0)}
+		if err := p.apply(t, kind, time.Unix(10, 0)); err != nil || len(p.logged) > 0 {
+			t.Errorf("%s: logged %v, error %v", kind, p.logged, err)
 		}
 	}
 }

@@ -99,6 +99,8 @@ func (s *tapped) AddDeliveries(_ context.Context, deliveries []delivery.Delivery
 	return nil
 }
 
+func (*tapped) LogOptOut(context.Context, string, reaction.LoggedOptOut) error { return nil }
+
 func (*tapped) SettleReplies(context.Context, string, map[string]time.Time) error { return nil }
 
 func (s *tapped) WouldChange(context.Context, string, campaign.OptChange) (bool, error) {

@@ -21,6 +21,7 @@ type Erased struct {
 	Posts       int // webhooks kept with the endpoint's answer
 	Events      int // replies, opt-outs and opt-ins, received and forwarded
 	Replies     int // texts that the dashboard shows
+	Logged      int // entries of the log of opt-outs
 	TestNumbers int // 1 if the number was a saved one for tests
 	OptIn       bool
 	Remains     int // orphaned payloads of failed calls
@@ -69,7 +70,7 @@ func (d *Service) Erase(ctx context.Context, tenant, phone string) (Erased, erro
 	var found errorCollector
 	for _, step := range []func(context.Context) error{ // uploads first: they become campaigns; and after the exports, which become uploads
 		e.eraseUploads, e.eraseFirstLines, e.eraseCampaigns, e.eraseUploads, e.eraseFirstLines, e.deleteOrphanedPayloads,
-		e.eraseAnswers, e.erasePosts, e.eraseEvents, e.eraseReplies, e.eraseTestNumbers, e.eraseOptIn,
+		e.eraseAnswers, e.erasePosts, e.eraseEvents, e.eraseReplies, e.eraseLogged, e.eraseTestNumbers, e.eraseOptIn,
 	} {
 		found.add(step(ctx))
 	}
@@ -206,6 +207,18 @@ func (e *erasure) eraseEvents(ctx context.Context) error {
 func (e *erasure) eraseReplies(ctx context.Context) (err error) {
 	e.done.Replies, err = e.Store.Outcomes.DeleteReplies(ctx, e.tenant.ID, e.phones)
 	return err
+}
+
+// eraseLogged erases the number from the log of opt-outs after the events that it was read from, so that a repeated
+// event does not write it again.
+func (e *erasure) eraseLogged(ctx context.Context) error {
+	for _, phone := range e.phones {
+		erased, err := e.Store.Outcomes.EraseLoggedOptOuts(ctx, e.tenant.ID, phone)
+		if e.done.Logged += erased; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *erasure) eraseOptIn(ctx context.Context) error {

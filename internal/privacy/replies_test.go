@@ -91,3 +91,28 @@ func TestErase_PendingOptOut(t *testing.T) {
 		t.Errorf("after the erasures: %+v", x.Events)
 	}
 }
+
+// An erasure removes the number from the log of opt-outs. A recount of the day counts as before.
+func TestErase_LoggedOptOuts(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	at := w.now.UTC()
+	for event, number := range map[string]uint64{"1": ana, "2": ana, "3": bruno} {
+		task := reaction.EventTask{At: at, ArrivedAt: at, Blob: "events/a/" + event}
+		w.must(w.store.LogOptOut(t.Context(), w.tenant.ID, reaction.NewLoggedOptOut(task, written(number))))
+	}
+	if done := w.erase(ana); done.Logged != 2 || done.Nothing() {
+		t.Errorf("erased %+v, want both entries", done)
+	}
+	left := map[string]int{}
+	for o, err := range w.store.LoggedOptOuts(t.Context(), w.tenant.ID, at) {
+		w.must(err)
+		left[o.Phone]++
+	}
+	if diff := cmp.Diff(map[string]int{"": 1, written(bruno): 1}, left); diff != "" {
+		t.Errorf("entries by number (-want +got):\n%s", diff)
+	}
+	if done := w.erase(ana); done.Logged != 0 {
+		t.Errorf("a repeated erasure erased %+v", done)
+	}
+}

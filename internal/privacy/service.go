@@ -47,7 +47,7 @@ type Campaigns interface {
 	SaveTestNumbers(ctx context.Context, tenant string, n account.TestNumbers) error
 }
 
-// Outcomes reads what became of messages, and deletes replies and kept posts.
+// Outcomes reads what became of messages, and deletes replies, logged opt-outs and kept posts.
 type Outcomes interface {
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
@@ -55,6 +55,8 @@ type Outcomes interface {
 	// RepliesOf returns what a phone number, given in any forms, wrote to the tenant. DeleteReplies deletes it.
 	RepliesOf(ctx context.Context, tenant string, phones []string) ([]reaction.Reply, error)
 	DeleteReplies(ctx context.Context, tenant string, phones []string) (int, error)
+	// EraseLoggedOptOuts erases a phone number from the log of opt-outs. Counts stay.
+	EraseLoggedOptOuts(ctx context.Context, tenant, phone string) (int, error)
 	AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[delivery.KeptPost, error]
 	DeleteKeptPost(ctx context.Context, p delivery.KeptPost) error
 }

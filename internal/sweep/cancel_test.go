@@ -262,6 +262,10 @@ func (m mortal) SettleReplies(ctx context.Context, tenant string, until map[stri
 	return m.w.death.call("SettleReplies", func() error { return m.w.store.SettleReplies(ctx, tenant, until) })
 }
 
+func (m mortal) LogOptOut(ctx context.Context, tenant string, o reaction.LoggedOptOut) error {
+	return m.w.death.call("LogOptOut", func() error { return m.w.store.LogOptOut(ctx, tenant, o) })
+}
+
 func (m mortal) SaveReply(ctx context.Context, tenant string, r reaction.Reply) error {
 	return m.w.death.call("SaveReply", func() error { return m.w.store.SaveReply(ctx, tenant, r) })
 }

@@ -183,7 +183,7 @@ func TestRetention_EveryRowExpires(t *testing.T) {
 func checkSeen(t *testing.T, seen map[string]bool) {
 	t.Helper()
 	want := slices.Collect(maps.Keys(keptFor))
-	want = append(want, "AUDIT", "B HEAD", "C BATCH#", "C RESULTS", "DOUBTED", "DOUBTS", "FAM", "FORM", "I IDEM", "RATE", "REPLIES", "RT")
+	want = append(want, "AUDIT", "B HEAD", "C BATCH#", "C RESULTS", "DOUBTED", "DOUBTS", "FAM", "FORM", "I IDEM", "OPTOUTLOG", "RATE", "REPLIES", "RT")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(seen))); diff != "" {
 		t.Errorf("kinds of rows (-want +got):\n%s", diff)

@@ -9,7 +9,7 @@ import (
 )
 
 // The DAYS rows of a tenant contain the results of its messages by day. Every write of a row
-// raises its version.
+// raises its version. The attribute logged counts the opt-outs that the log of opt-outs has, too.
 
 var dayNames = []struct {
 	name string
@@ -23,7 +23,8 @@ var dayNames = []struct {
 	{"optedOut", func(c *campaign.DayCounts) *int { return &c.OptedOut }},
 }
 
-// AddDay adds counts to those of a tenant's day.
+// AddDay adds counts to those of a tenant's day. Its opt-outs must be in the log of opt-outs. A call that the SDK repeats
+// after a lost response adds twice, until the day is recounted.
 func (s *DayStore) AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error {
 	add, values := []string{"#version :one"}, Item{":one": number(1), ":ttl": s.dayEnd(date)}
 	for _, n := range dayNames {
@@ -31,6 +32,9 @@ func (s *DayStore) AddDay(ctx context.Context, tenant, date string, counts campa
 			add = append(add, "#"+n.name+" :"+n.name)
 			values[":"+n.name] = number(change)
 		}
+	}
+	if counts.OptedOut != 0 {
+		add = append(add, "#logged :optedOut")
 	}
 	w := s.update(dayKey(tenant, date), "ADD "+strings.Join(add, ", ")+" SET "+TTL+" = :ttl", "", values)
 	return s.tryWrite(ctx, "count the results of tenant "+tenant, w)
@@ -54,7 +58,7 @@ func (s *DayStore) Days(ctx context.Context, tenant, from, to string) ([]campaig
 	}
 	days := make([]campaign.Day, len(rows))
 	for i, row := range rows {
-		days[i] = campaign.Day{Date: getText(row, "sk"), Version: getInt(row, "version")}
+		days[i] = campaign.Day{Date: getText(row, "sk"), Logged: getInt(row, "logged"), Version: getInt(row, "version")}
 		for _, n := range dayNames {
 			*n.of(&days[i].DayCounts) = getInt(row, n.name)
 		}
@@ -69,6 +73,6 @@ func (s *DayStore) SetDay(ctx context.Context, tenant string, d campaign.Day) (b
 	for _, n := range dayNames {
 		row[n.name] = number(*n.of(&d.DayCounts))
 	}
-	row["version"], row[TTL] = number(d.Version+1), s.dayEnd(d.Date)
+	row["logged"], row["version"], row[TTL] = number(d.Logged), number(d.Version+1), s.dayEnd(d.Date)
 	return s.write(ctx, "set the results of a day", s.putAfter(row, "version", d.Version))
 }

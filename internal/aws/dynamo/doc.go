@@ -63,6 +63,7 @@
 //	REPLIES#tenant        time#hash            written reply: outcome; dashboard, privacy
 //	DOUBTS#tenant         hash                 newest reply of a number that may be an opt-out, until it is settled: outcome; outcome, dashboard, privacy
 //	DOUBTED#tenant        hash                 guard of the event of such a reply: outcome; the same
+//	OPTOUTLOG#tenant      time#hash            opt-out, in order of arrival: outcome; recount, privacy
 //	AUDIT#tenant          time                 audit log entry: dashboard, templates; dashboard
 //	FORM#tenant           hash                 submitted form token: dashboard; the same
 //	TEN#tenant            TESTNUMBERS          saved numbers for tests: dashboard, privacy; the same

@@ -224,6 +224,8 @@ func doubtKey(tenant, phone string) Item { return keyOf("DOUBTS#"+tenant, campai
 // doubtedKey is the guard of an event whose reply is or was doubtful.
 func doubtedKey(tenant, event string) Item { return keyOf("DOUBTED#"+tenant, event) }
 
+func optOutLogKey(tenant, id string) Item { return keyOf("OPTOUTLOG#"+tenant, id) }
+
 // auditKey is the key of an audit log entry. place is the time in nanoseconds since 1970;
 // until the year 2286, all have 19 digits.
 func auditKey(tenant, place string) Item { return keyOf("AUDIT#"+tenant, place) }

@@ -71,6 +71,7 @@ func builtKeys() map[string][]Item {
 		"replyKey":           {replyKey("tenant", "20261126#"+hash)},
 		"doubtKey":           {doubtKey("tenant", "+5511987654321")},
 		"doubtedKey":         {doubtedKey("tenant", hash)},
+		"optOutLogKey":       {optOutLogKey("tenant", "20261126#"+hash)},
 		"auditKey":           {auditKey("tenant", "1800000000000000000")},
 		"formKey":            {formKey("tenant", "token")},
 		"submissionKey":      {submissionKey(id)},

@@ -167,6 +167,7 @@ func erasedLines(e privacy.Erased) []string {
 		}
 	}
 	deleted(e.Posts, "webhooks that were kept with the answers of endpoints")
+	deleted(e.Logged, "numbers in the log of opt-outs, whose counts stay")
 	deleted(e.Exports, "exports of campaigns with the number")
 	deleted(e.Remains, "orphaned payloads of failed calls")
 	if e.Young > 0 {
@@ -186,7 +187,7 @@ func erasedLines(e privacy.Erased) []string {
 func erasedData(e privacy.Erased) map[string]any {
 	return map[string]any{
 		"messages": e.Messages, "rejected": e.Rejected, "answers": e.Answers, "events": e.Events, "replies": e.Replies,
-		"uploads": e.Uploads, "posts": e.Posts, "testNumbers": e.TestNumbers, "exports": e.Exports,
+		"logged": e.Logged, "uploads": e.Uploads, "posts": e.Posts, "testNumbers": e.TestNumbers, "exports": e.Exports,
 		"remains": e.Remains, "optedOut": e.OptedOut, "complete": e.Complete(), "early": e.Early, "young": e.Young,
 	}
 }

@@ -292,6 +292,7 @@ type personCampaigns struct {
 type personOutcomes struct {
 	*dynamo.KeptPostStore
 	*dynamo.LedgerStore
+	*dynamo.OptOutStore
 	*dynamo.ReplyStore
 	*dynamo.TapStore
 }
@@ -305,7 +306,7 @@ type personErasure struct {
 func newPersonRows(s *dynamo.Stores) privacy.Store {
 	return privacy.Store{
 		Campaigns: personCampaigns{s.Acceptance, s.Batches, s.Campaigns, s.Settings, s.Templates, s.Tenants},
-		Outcomes:  personOutcomes{s.KeptPosts, s.Ledgers, s.Replies, s.Taps},
+		Outcomes:  personOutcomes{s.KeptPosts, s.Ledgers, s.OptOuts, s.Replies, s.Taps},
 		Erasure:   personErasure{s.Erasure, s.Exports, s.Submissions},
 	}
 }

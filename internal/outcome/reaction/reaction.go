@@ -18,6 +18,9 @@ type EventTask struct {
 	MessageID string    `json:"messageId,omitempty"` // if the provider sent one
 	At        time.Time `json:"at"`
 	Blob      string    `json:"blob,omitempty"` // key of the event's content
+	// ArrivedAt is when the service received an event with a Blob. A repeated task has the same, an event that the
+	// provider sends again another one.
+	ArrivedAt time.Time `json:"arrivedAt,omitzero"`
 	// Suggestion is the suggestion of EventClick. It counts from 1.
 	Suggestion int `json:"suggestion,omitempty"`
 	// Campaign is the campaign of EventPaused and EventResumed.
@@ -73,7 +76,10 @@ func NewReply(at time.Time, blob, phone, text string) Reply {
 }
 
 // ReplyFrom returns the start of the IDs of the replies at a time.
-func ReplyFrom(at time.Time) string { return fmt.Sprintf("%014d#", max(0, at.UnixMilli())) }
+func ReplyFrom(at time.Time) string { return startOf(at) }
+
+// startOf returns the start of an ID, which orders IDs by time.
+func startOf(at time.Time) string { return fmt.Sprintf("%014d#", max(0, at.UnixMilli())) }
 
 // Event identifies the event of the reply. The provider may send an event without a time
 // twice: then both replies have the same Event.

@@ -1,11 +1,12 @@
-// Package recount corrects the counts of days from the ledgers. A function that ends between
-// writing a ledger and counting loses the count.
+// Package recount corrects the counts of days from the ledgers and the log of opt-outs. A function that ends
+// between writing one of them and counting loses the count, and a repeated call counts twice.
 package recount
 
 import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"log/slog"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // Store reads campaigns, and reads and writes the counts of days.
@@ -24,6 +26,8 @@ type Store interface {
 	// Standings returns the summaries of at most 50 campaigns.
 	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// LoggedOptOuts yields the opt-outs that arrived at an instant or later.
+	LoggedOptOuts(ctx context.Context, tenant string, arrived time.Time) iter.Seq2[reaction.LoggedOptOut, error]
 	Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error)
 	// SetDay replaces a day if its version is the one that was read.
 	SetDay(ctx context.Context, tenant string, d campaign.Day) (bool, error)
@@ -76,26 +80,29 @@ func minuteOf(tenant string) int64 {
 	return int64(h.Sum32() % every)
 }
 
-// Tenant recounts the recent days of a tenant: it sets those whose counts differ from the ledgers.
+// Tenant recounts the recent days of a tenant: it sets those whose counts differ from the ledgers and the log.
 func (r *Recounter) Tenant(ctx context.Context, tenant string) error {
-	from := r.Now().AddDate(0, 0, 1-recentDays)
-	first, last := localtime.Day(from), localtime.Day(r.Now())
-	stored, err := r.Store.Days(ctx, tenant, first, last) // before the campaigns and their ledgers, see SetDay
+	now := r.Now()
+	stored, err := r.Store.Days(ctx, tenant, startOfLog(now), localtime.Day(now)) // before what is counted, see SetDay
 	if err != nil {
 		return err
 	}
+	var c counted
+	if c.optOuts, err = r.optOuts(ctx, tenant, now); err != nil {
+		return err
+	}
+	from := now.AddDate(0, 0, 1-recentDays)
 	campaigns, err := r.campaigns(ctx, tenant, from)
-	if err != nil || len(campaigns) == 0 {
-		return err
-	}
-	counts, err := r.count(ctx, campaigns, first, last)
 	if err != nil {
 		return err
 	}
-	for _, d := range stored {
-		counts[d.Date] = counts[d.Date].Plus(campaign.DayCounts{OptedOut: d.OptedOut})
+	if len(campaigns) > 0 {
+		c.first = localtime.Day(from)
+		if c.results, err = r.count(ctx, campaigns, c.first, localtime.Day(now)); err != nil {
+			return err
+		}
 	}
-	return r.set(ctx, tenant, stored, counts)
+	return r.set(ctx, tenant, stored, c)
 }
 
 // campaigns lists the campaigns whose batches may be due from an instant on, without tests.
@@ -171,16 +178,13 @@ func (r *Recounter) count(ctx context.Context, campaigns []campaign.ID, first, l
 
 // set writes the days whose counts differ from the stored ones. A day that changed meanwhile
 // is left to the next recount.
-func (r *Recounter) set(ctx context.Context, tenant string, stored []campaign.Day, counts map[string]campaign.DayCounts) error {
-	was := map[string]campaign.Day{}
-	for _, d := range stored {
-		was[d.Date] = d
-	}
-	for date, c := range counts {
-		if was[date].DayCounts == c {
+func (r *Recounter) set(ctx context.Context, tenant string, stored []campaign.Day, c counted) error {
+	for _, was := range c.withStored(stored) {
+		d := c.corrected(was)
+		if d == was {
 			continue
 		}
-		if _, err := r.Store.SetDay(ctx, tenant, campaign.Day{Date: date, DayCounts: c, Version: was[date].Version}); err != nil {
+		if _, err := r.Store.SetDay(ctx, tenant, d); err != nil {
 			return err
 		}
 	}

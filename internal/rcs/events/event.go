@@ -66,7 +66,7 @@ func (e event) task(agent string, now time.Time) (reaction.EventTask, reaction.E
 		return t, reaction.EventContent{}, t.Kind != "" && t.MessageID != ""
 	}
 	t.EventID = cmp.Or(t.EventID, e.SendTime)
-	t.Blob = blobKey(agent, t.EventID, phone)
+	t.Blob, t.ArrivedAt = blobKey(agent, t.EventID, phone), now.UTC().Truncate(time.Millisecond)
 	content := reaction.EventContent{Phone: phone, Text: text}
 	if tap := e.SuggestionResponse; tap != nil {
 		content.Postback = cmp.Or(tap.PostbackData, tap.Text) // which makes it a tap

@@ -187,7 +187,7 @@ func TestServeEvent_Kinds(t *testing.T) {
 		return reaction.EventTask{Kind: kind, EventID: id, AgentID: agent, MessageID: message, At: at}
 	}
 	without := func(kind reaction.EventKind, id string) reaction.EventTask {
-		return reaction.EventTask{Kind: kind, EventID: id, AgentID: agent, At: at}
+		return reaction.EventTask{Kind: kind, EventID: id, AgentID: agent, At: at, ArrivedAt: now}
 	}
 	const itsMessage = `"messageId":"` + message + `"`
 	tests := []struct {
