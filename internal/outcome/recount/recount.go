@@ -41,7 +41,7 @@ type Recounter struct {
 
 const (
 	every = 6 * 60 // time between two recounts of a tenant, in minutes
-	// recentDays is the number of days of a recount, today included. All messages of an earlier
+	// recentDays is the number of days whose results are recounted, today included; for opt-outs, see loggedDays. All messages of an earlier
 	// day have final outcomes.
 	recentDays      = 5
 	scheduledWithin = 366 * 24 * time.Hour // maximum time from a campaign's creation to its batches' due time
@@ -87,20 +87,17 @@ func (r *Recounter) Tenant(ctx context.Context, tenant string) error {
 	if err != nil {
 		return err
 	}
-	var c counted
+	from := now.AddDate(0, 0, 1-recentDays)
+	c := counted{first: localtime.Day(from)}
 	if c.optOuts, err = r.optOuts(ctx, tenant, now); err != nil {
 		return err
 	}
-	from := now.AddDate(0, 0, 1-recentDays)
 	campaigns, err := r.campaigns(ctx, tenant, from)
+	if err == nil && len(campaigns) > 0 {
+		c.results, err = r.count(ctx, campaigns, c.first, localtime.Day(now))
+	}
 	if err != nil {
 		return err
-	}
-	if len(campaigns) > 0 {
-		c.first = localtime.Day(from)
-		if c.results, err = r.count(ctx, campaigns, c.first, localtime.Day(now)); err != nil {
-			return err
-		}
 	}
 	return r.set(ctx, tenant, stored, c)
 }
