@@ -14,8 +14,9 @@ import (
 )
 
 // The OPTOUTLOG rows of a tenant are people's own opt-outs, in the order in which their events arrived. A row is written
-// when its event is applied: some seconds after its arrival, or later after an outage. Who reads on from a place stays two
-// minutes behind the clock, and misses the rows of events that waited longer. Who counts reads whole days again.
+// when its event is applied: some seconds after its arrival, or later after an outage. A reader that continues from a
+// place must stay two minutes behind the clock, and misses the rows of events that waited longer. A reader that counts
+// reads whole days again.
 
 // LogOptOut writes an opt-out to a tenant's log. The same opt-out can be written again.
 func (s *OptOutStore) LogOptOut(ctx context.Context, tenant string, o reaction.LoggedOptOut) error {

@@ -6,12 +6,13 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// LoggedOptOut is an entry of a tenant's log of opt-outs: an event by which a person opted out who was not opted out.
+// LoggedOptOut is an entry of a tenant's log of opt-outs: an event by which a person opted out, who was not opted out
+// before.
 //
-// An entry is written before its opt-out is recorded and counted. So every opt-out that a day counts has an entry, but an
-// entry can be of an opt-out that is not recorded, because its event is repeated or is a dead letter. A number can have
-// several entries: the provider sends an event again before the opt-out is recorded, or the person opts in meanwhile.
-// Those who count take each number once a day.
+// An entry is written before its opt-out is recorded and counted. So every opt-out that a day counts has an entry. The
+// opt-out of an entry may not be recorded yet: its event will be repeated, or is a dead letter. A number can have several
+// entries, because the provider sent an event again before the opt-out was recorded, or the person opted in meanwhile.
+// A reader that counts takes each number once a day.
 type LoggedOptOut struct {
 	ID     string // orders entries by arrival; contains no personal data
 	Phone  string // E.164, with the leading +; "" after an erasure

@@ -41,8 +41,8 @@ type Recounter struct {
 
 const (
 	every = 6 * 60 // time between two recounts of a tenant, in minutes
-	// recentDays is the number of days whose results are recounted, today included; for opt-outs, see loggedDays. All messages of an earlier
-	// day have final outcomes.
+	// recentDays is the number of days whose results are recounted, today included; see loggedDays for opt-outs. All
+	// messages of an earlier day have final outcomes.
 	recentDays      = 5
 	scheduledWithin = 366 * 24 * time.Hour // maximum time from a campaign's creation to its batches' due time
 	// maxCampaigns is the maximum number of listed campaigns. The days of a tenant with more are not recounted.
