@@ -67,7 +67,7 @@ func (p *people) SaveReply(_ context.Context, tenant string, r reaction.Reply) e
 func (p *people) SettleReplies(_ context.Context, _ string, until map[string]time.Time) error {
 	for key, r := range p.replies {
 		end, decided := until[r.Phone]
-		r.Doubtful = r.Doubtful && !(decided && !r.At.After(end))
+		r.Doubtful = r.Doubtful && (!decided || r.At.After(end))
 		p.replies[key] = r
 	}
 	return p.settleErr

@@ -100,10 +100,10 @@ func TestEraseLoggedOptOuts(t *testing.T) {
 	}
 	found := map[string]int{}
 	for _, o := range l.entries(100 * time.Hour) {
-		switch {
-		case o.Phone == writer:
+		switch o.Phone {
+		case writer:
 			t.Errorf("the number is still in %s", o.ID)
-		case o.Phone == "":
+		case "":
 			found[o.At.Format(time.DateOnly)]++
 		default:
 			others--
