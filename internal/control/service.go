@@ -22,8 +22,8 @@ type Store interface {
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error
-	// PauseCampaign returns an error that wraps campaign.ErrLostRace if the campaign is cancelled, and
-	// campaign.ErrTooManyPaused.
+	// PauseCampaign returns an error that wraps campaign.ErrLostRace if the campaign is cancelled,
+	// campaign.ErrNotFound if it is missing or being deleted, or campaign.ErrTooManyPaused.
 	PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) (since time.Time, err error)
 	// ResumeCampaign returns an error that wraps campaign.ErrLostRace if the pause since then is over.
 	ResumeCampaign(ctx context.Context, id campaign.ID, since time.Time) error

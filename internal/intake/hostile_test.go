@@ -116,6 +116,7 @@ func TestWorker_NoHeader(t *testing.T) {
 		"nome,2026,1\nBia,11988880002,2\n":       "",
 		"telefone,20261128\n11988880002,2\n":     "",
 		"nome,28/11/2026\nBia,11988880002\n":     "",
+		"cliente,2026-11-28\nBia,11988880002\n":  "",
 	} {
 		if sub := handled(t.Context(), t, submission.StateOpening, []byte(file)); sub.Fault.Code != fault {
 			t.Errorf("%q: %s, %q; want %q", file, sub.State, sub.Fault.Code, fault)

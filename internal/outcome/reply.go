@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -120,41 +121,54 @@ func (a *Applier) recordOptOuts(ctx context.Context, byEvent []*optChange, errs 
 		}
 	}
 	for tenant := range made {
-		if err := a.recordFor(ctx, tenant, made[tenant]); err != nil {
-			for _, i := range events[tenant] {
-				errs[i] = fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
+		failed := a.recordFor(ctx, tenant, made[tenant])
+		for i, c := range made[tenant] {
+			if err := failed[c.Phone]; err != nil {
+				errs[events[tenant][i]] = fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
 			}
 		}
 	}
 }
 
 // recordFor logs, records and counts the changes of a tenant, in this order: a change that is recorded is not new when
-// its event is repeated. Then only the log has it for certain, and the recount counts it.
-func (a *Applier) recordFor(ctx context.Context, tenant string, made []optChange) error {
-	optOuts := newOptOuts(made)
-	if err := a.logOptOuts(ctx, tenant, optOuts); err != nil {
-		return err
+// its event is repeated. Then only the log has it for certain, and the recount counts it. It returns the errors of the
+// numbers whose changes are not recorded.
+func (a *Applier) recordFor(ctx context.Context, tenant string, made []optChange) (failed map[string]error) {
+	failed = a.logOptOuts(ctx, tenant, newOptOuts(made))
+	logged := slices.DeleteFunc(slices.Clone(made), func(c optChange) bool { return failed[c.Phone] != nil })
+	if len(logged) == 0 {
+		return failed
 	}
-	changes := make([]campaign.OptChange, len(made))
-	for i, c := range made {
+	changes := make([]campaign.OptChange, len(logged))
+	for i, c := range logged {
 		changes[i] = c.OptChange
 	}
 	if err := a.OptOuts.Record(ctx, tenant, changes); err != nil {
-		return err
+		for _, c := range logged {
+			failed[c.Phone] = err
+		}
+		return failed
 	}
-	countOptOuts(ctx, tenant, optOuts)
+	countOptOuts(ctx, tenant, newOptOuts(logged))
 	a.settleReplies(ctx, tenant, changes)
-	return nil
+	return failed
 }
 
-func (a *Applier) logOptOuts(ctx context.Context, tenant string, optOuts []optChange) error {
+// logOptOuts returns the errors of the numbers whose opt-out is not logged.
+func (a *Applier) logOptOuts(ctx context.Context, tenant string, optOuts []optChange) (failed map[string]error) {
 	var writes concurrent
 	errs := make([]error, len(optOuts))
 	for i, c := range optOuts {
 		writes.start(func() { errs[i] = a.Store.LogOptOut(ctx, tenant, reaction.NewLoggedOptOut(c.event, c.Phone)) })
 	}
 	writes.Wait()
-	return errors.Join(errs...)
+	failed = map[string]error{}
+	for i, c := range optOuts {
+		if errs[i] != nil {
+			failed[c.Phone] = errs[i]
+		}
+	}
+	return failed
 }
 
 // settleReplies settles the doubtful replies on which the changes of their numbers decide. The changes are recorded: if it

@@ -37,12 +37,13 @@ type people struct {
 	replies    map[string]reaction.Reply // by tenant and ID
 	logged     map[string]reaction.LoggedOptOut
 	logErr     error
+	unlogged   string // the only number that logErr is of
 }
 
 func (p *people) LogOptOut(_ context.Context, tenant string, o reaction.LoggedOptOut) error {
 	p.sending.Lock()
 	defer p.sending.Unlock()
-	if p.logErr != nil {
+	if p.logErr != nil && (p.unlogged == "" || p.unlogged == o.Phone) {
 		return p.logErr
 	}
 	if p.logged == nil {
@@ -338,6 +339,30 @@ func TestHandle_LogsBeforeRecording(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// eventsOf have a phone number as their content's key.
+type eventsOf struct{ *people }
+
+func (eventsOf) Get(_ context.Context, key string) ([]byte, error) {
+	return json.Marshal(reaction.EventContent{Phone: key})
+}
+
+// An opt-out that cannot be logged is repeated. It does not hold up those of other people.
+func TestHandle_OneOptOutIsNotLogged(t *testing.T) {
+	t.Parallel()
+	const first, second = "+5511900000000", "+5511900000001"
+	p := &people{batchLedger: newBatchLedger(), agent: "agent", logErr: errBroken, unlogged: first}
+	recorder := p.recorder()
+	recorder.Store = p
+	applier := &outcome.Applier{Store: p, Contents: eventsOf{p}, Recorder: recorder, OptOuts: p}
+	errs := applier.Handle(t.Context(), []reaction.EventTask{
+		{Kind: reaction.EventOptOut, AgentID: "agent", At: time.Unix(10, 0), Blob: first},
+		{Kind: reaction.EventOptOut, AgentID: "agent", At: time.Unix(11, 0), Blob: second},
+	})
+	if !errors.Is(errs[0], errBroken) || errs[1] != nil || p.records != 1 || p.latest.Phone != second {
+		t.Errorf("errors %v, %d writes, the last of %s", errs, p.records, p.latest.Phone)
 	}
 }
 

@@ -22,6 +22,9 @@ func Parse(s []byte) (e164.Number, *e164.Rejection) { return e164.Parse(s, parse
 // same number as Parse.
 func ParseTyped(s string) (e164.Number, *e164.Rejection) { return Parse([]byte(Tidy(s))) }
 
+// separators are the characters that people write between the digits of a number.
+const separators = " \t\u00a0\u202f().-\u2010\u2011\u2012\u2013"
+
 // Tidy removes spaces, brackets, dots and dashes from a number, and the .0 that a
 // spreadsheet appends. A text with other characters than digits and a leading +, or with
 // another fraction, is returned unchanged.
@@ -31,7 +34,7 @@ func Tidy(s string) string {
 		return s // its digits are not all of the number
 	}
 	tidy := strings.Map(func(c rune) rune {
-		if strings.ContainsRune(" \t\u00a0\u202f().-\u2010\u2011\u2012\u2013", c) {
+		if strings.ContainsRune(separators, c) {
 			return -1
 		}
 		return c

@@ -1,6 +1,7 @@
 package phone
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -76,7 +77,9 @@ func (s Sought) WrittenIn(text string) bool {
 }
 
 // separates reports whether a character is not of a number and its separators.
-func separates(r rune) bool { return !isDigit(r) && !strings.ContainsRune("+()-. ", r) }
+func separates(r rune) bool {
+	return !isDigit(r) && r != '+' && !strings.ContainsRune(separators, r)
+}
 
 // writtenBy reports whether the digits of a text are the number.
 func (s Sought) writtenBy(text string) bool {
@@ -162,10 +165,12 @@ func (s Sought) meant(digits string) bool {
 // shortestText is the number of digits of a local number. Shorter ones in a text are amounts and dates.
 const shortestText = 8
 
-// MayBeNumber reports whether a text has as many digits as a local number.
+// MayBeNumber reports whether a text has as many digits as a local number, and no date.
 func MayBeNumber(text string) bool {
-	return len(strings.TrimPrefix(digitsOf(text), "+")) >= shortestText
+	return len(strings.TrimPrefix(digitsOf(text), "+")) >= shortestText && !date.MatchString(text)
 }
+
+var date = regexp.MustCompile(`\b([0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}|[0-9]{2}[-/.][0-9]{2}[-/.][0-9]{4})\b`)
 
 // namedBy reports whether the reason of a rejection has the number, as the corrected one.
 func (s Sought) namedBy(reason string) bool {

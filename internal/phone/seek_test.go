@@ -33,6 +33,7 @@ func TestSought_WrittenIn(t *testing.T) {
 		{"61987650001 / 1133334444", mobile, true},
 		{"1133334444 / 61987650001", mobile, true},
 		{"61987650001 ramal 12", mobile, true},
+		{"(61)\u00a098765\u20110001 ramal 12", mobile, true},
 		{"(61) 98765-0001 - 12", mobile, true},
 		{"61987650001-12", mobile, true},
 		{"12 +55 61 98765-0001 12", mobile, true},
@@ -127,6 +128,18 @@ func TestSought_WrittenAs(t *testing.T) {
 		sought, _ := phone.Seek(test.sought)
 		if as, in := sought.WrittenAs(test.phone, test.reason), sought.WrittenIn(test.phone); as != test.as || in != test.in {
 			t.Errorf("%s in %q: as a rejected number %v, as a text %v", test.sought, test.phone, as, in)
+		}
+	}
+}
+
+// A date in a header is no phone number.
+func TestMayBeNumber(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"98765-4321": true, "1187654321": true, "987": false, "Nome": false, "2026-11-28": false, "28/11/2026": false, "Lista 28.11.2026": false,
+	} {
+		if got := phone.MayBeNumber(text); got != want {
+			t.Errorf("%s: %v", text, got)
 		}
 	}
 }

@@ -147,22 +147,18 @@ func (s *ReplyStore) doubts(ctx context.Context, tenant string, limit int) iter.
 	}
 }
 
-// DoubtfulReply returns a doubtful reply to a tenant. The error wraps campaign.ErrNotFound if it is settled, or if its
-// number wrote a newer one.
+// DoubtfulReply returns the doubtful reply to a tenant of the number that wrote a reply: that one, or a newer one. The
+// error wraps campaign.ErrNotFound if it is settled.
 func (s *ReplyStore) DoubtfulReply(ctx context.Context, tenant, id string) (reaction.Reply, error) {
 	doing := "read a reply to tenant " + tenant
 	row, err := s.get(ctx, doing, replyKey(tenant, id))
 	if err != nil {
 		return reaction.Reply{}, err
 	}
-	reply := readReply(row)
-	if row, err = s.get(ctx, doing, doubtKey(tenant, reply.Phone)); err != nil {
+	if row, err = s.get(ctx, doing, doubtKey(tenant, readReply(row).Phone)); err != nil {
 		return reaction.Reply{}, err
 	}
-	if r := readDoubt(row); r.Event() == reply.Event() {
-		return r, nil
-	}
-	return reaction.Reply{}, fmt.Errorf("%s: %w", doing, campaign.ErrNotFound)
+	return readDoubt(row), nil
 }
 
 // SettleReplies settles the doubtful replies of phone numbers until a time of each. A zero time is any.

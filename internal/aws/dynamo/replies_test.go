@@ -123,8 +123,8 @@ func TestReplies_DoubtfulNewest(t *testing.T) {
 	write(t, s, tenant, "chega", time.Minute, true)
 	write(t, s, tenant, "me tira", 2*time.Minute, true)
 	expect("chega?")
-	if _, err := s.DoubtfulReply(t.Context(), tenant, old.ID); !errors.Is(err, campaign.ErrNotFound) {
-		t.Errorf("an older reply can be decided: %v", err)
+	if newest, err := s.DoubtfulReply(t.Context(), tenant, old.ID); err != nil || newest.Text != "chega" {
+		t.Errorf("for an older reply, got %+v, error %v", newest, err)
 	}
 	settle(t, s, tenant, map[string]time.Time{writer: old.At})
 	expect("chega?")

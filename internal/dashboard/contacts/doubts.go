@@ -44,12 +44,16 @@ func (s *Pages) decide(p *web.Page) error {
 		return err
 	}
 	if p.Field("decision") == "out" {
-		return s.optOut(p, reply)
+		return s.optOut(p, reply) // whatever the person wrote since
+	}
+	if asked := (reaction.Reply{ID: p.Field("reply")}); asked.Event() != reply.Event() {
+		return p.Done(beforeDecision(p), "people.done.newer")
 	}
 	return s.keep(p, reply)
 }
 
-// doubt returns the doubtful reply of the form. The error wraps campaign.ErrNotFound if it is settled.
+// doubt returns the doubtful reply of the form, or a newer one of its number. The error wraps campaign.ErrNotFound if it
+// is settled.
 func (s *Pages) doubt(p *web.Page) (reaction.Reply, error) {
 	id := p.Field("reply")
 	if id == "" || len(id) > maxCursor {

@@ -21,6 +21,7 @@ const doubts = contacts.Path + "/replies"
 // doubted are the replies to acme that may be opt-outs, the newest first.
 type doubted struct {
 	replies   []reaction.Reply
+	older     map[string]string // numbers by the ID of a reply, after which they wrote another
 	settleErr error
 }
 
@@ -34,7 +35,7 @@ func (d *doubted) DoubtfulReplies(_ context.Context, tenant, before string, limi
 }
 
 func (d *doubted) DoubtfulReply(_ context.Context, tenant, id string) (reaction.Reply, error) {
-	i := slices.IndexFunc(d.replies, func(r reaction.Reply) bool { return r.ID == id })
+	i := slices.IndexFunc(d.replies, func(r reaction.Reply) bool { return r.ID == id || d.older[id] == r.Phone })
 	if tenant != "acme" || i < 0 {
 		return reaction.Reply{}, campaign.ErrNotFound
 	}
@@ -96,6 +97,23 @@ func TestDoubts_Decide(t *testing.T) {
 	}
 	if log := strings.Join(b.Audited(), "\n"); len(b.Audited()) != 2 || !strings.Contains(log, "people.reply_out "+masked) || !strings.Contains(log, "people.reply_kept •••• 0000") {
 		t.Errorf("the audit log is %q", log)
+	}
+}
+
+// A person writes again while somebody decides: the opt-out is recorded all the same, and only the newest reply can be no
+// opt-out.
+func TestDoubts_WrittenAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	first := reaction.NewReply(noon.Add(-time.Hour), "first", ana, "já pedi para sair da lista")
+	b.doubts.older = map[string]string{first.ID: ana}
+	b.doubts.write(ana, "cancelar", time.Minute)
+	admin := b.SignIn("acme", web.RoleAdmin)
+	if a := admin.Follow(admin.Post(doubts, url.Values{"reply": {first.ID}, "decision": {"keep"}})); !strings.Contains(a.Text(), "written again") || len(b.doubts.replies) != 1 {
+		t.Errorf("after an older reply is no opt-out:\n%s", a.Text())
+	}
+	if admin.Post(doubts, url.Values{"reply": {first.ID}, "decision": {"out"}}); !b.optedOut() {
+		t.Error("the number is not opted out")
 	}
 }
 

@@ -39,6 +39,7 @@ var surely = []string{
 	"quero que parem de mandar mensagens", "preciso que parem", "solicito descadastro", "Solicito o cancelamento do envio de mensagens",
 	"peço que retirem meu número da lista", "pode parar de me mandar mensagem?", "Vocês podem me tirar da lista?", "tem como me tirar da lista",
 	"deixem de enviar mensagens", "desativar notificações", "não precisa mais mandar mensagem", "Não autorizo o envio de mensagens", "ok, sair",
+	"num me mande mais mensagem", "num manda mais msg", "nun me mandem mais", "não quero mais anúncios", "basta de mensagem",
 	"chega dessas mensagens", "Chega de spam",
 	"Boa tarde. Não quero mais receber mensagens. Me tira da lista. Obrigado",
 	// Other letters and signs.
@@ -60,6 +61,8 @@ var perhaps = []string{
 	"Não, quero receber", "Não! Quero mensagens", "Não. Quero receber mensagens.", "Não\nquero receber", "n - quero receber", "Não 😊 quero receber",
 	// Another thing is refused, cancelled or fetched.
 	"Quero retirar meu celular", "Pode retirar meu telefone?", "Não quero receber o celular", "Não entra no meu celular", "Quero tirar meu nome",
+	"Não quero WhatsApp, obrigado", "não quero anúncio", "basta whatsapp", "Basta mensagem", "Basta SMS", "Quero retirar a lista",
+	"Pode retirar a lista", "Quero sair em grupo", "Apaga o grupo", "remover o cadastro", "quero cancelar o cadastro",
 	"Quero cancelar meu anúncio", "Não precisa enviar nada, obrigado", "Não quero msm", "Não me incomoda", "Não perturba",
 	"Quero parar meu anúncio", "quero cancelar meu zap", "aceito sair", "Pare de mandar meu telefone", "Não quero receber isso",
 	"Vc não me manda mensagem", "vocês não enviam, você não envia mensagens",
@@ -122,7 +125,7 @@ func TestOptChangeOf_Taps(t *testing.T) {
 	t.Parallel()
 	for _, text := range slices.Concat(surely, perhaps) {
 		out, changes := reaction.OptChangeOf(reaction.EventReply, text, "data")
-		word := strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		word := strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 		if want := strings.EqualFold(word, "parar"); out != want || changes != want {
 			t.Errorf("a tap on %q opts out: %v", text, out)
 		}

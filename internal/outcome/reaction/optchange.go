@@ -15,6 +15,9 @@ func OptChangeOf(kind EventKind, text, postback string) (out, changes bool) {
 		return kind == EventOptOut, kind == EventOptOut || kind == EventOptIn
 	}
 	keywords := []string{plain(text), plain(postback)}
+	if postback != "" {
+		keywords = []string{strings.TrimFunc(keywords[0], notLetter), strings.TrimFunc(keywords[1], notLetter)} // "1. Parar"
+	}
 	switch {
 	case slices.Contains(keywords, "parar"), postback == "" && AsksToStop(text) == Sure:
 		return true, true
@@ -35,6 +38,8 @@ func OnlyReadsAsStop(text string) bool {
 	out, _ := OptChangeOf(EventReply, text, text)
 	return !out && AsksToStop(text) != No
 }
+
+func notLetter(r rune) bool { return !unicode.IsLetter(r) }
 
 // plain returns the text in lower case, with c for ç, and without leading and trailing signs. Digits stay: "Parar 18:00"
 // is no keyword.

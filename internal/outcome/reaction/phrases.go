@@ -15,7 +15,7 @@ const (
 var messages = []string{"mensagens", "ofertas", "spam"}
 
 // refusals are words of refusal, in the words of spelled. Two of them together may be an opt-out.
-var refusals = []string{"basta", "chega", "cancelar", "tirar", "remover", "bloquear", "perturbar", "incomoda", "spam"}
+var refusals = []string{"basta", "chega", "chegade", "cancelar", "tirar", "remover", "bloquear", "perturbar", "incomoda", "spam"}
 
 // askedFor are the phrases with which people ask for no further messages, in the words of spelled. A word can be one
 // of several (|) and can be left out (?).
@@ -36,7 +36,8 @@ var askedFor = []struct {
 		"não quero mais receber isso",
 		"não quero receber mensagens|ofertas|anúncios número|contato",
 		"não tenho interesse receber",
-		"não quero mensagens|anúncios",
+		"não quero mensagens",
+		"não quero mais anúncios",
 		"não quero mais ofertas",
 		"não mandar mais nada?",
 		"não mandar mensagens|ofertas|anúncios|nada número|contato?",
@@ -45,7 +46,7 @@ var askedFor = []struct {
 		"não entrar contato",
 		"não perturbar",
 		"não quero ser perturbar",
-		"basta mensagens|ofertas|anúncios|spam",
+		"chegade mensagens|ofertas|anúncios|spam",
 		"quero|pode? ser? tirar|remover número|contato|nome? lista",
 		"quero? ser? remover",
 		"quero|pode? cancelar envio|recebimento? mensagens",
@@ -56,14 +57,16 @@ var askedFor = []struct {
 		"quero? cancelar tudo|isso|lista|assinatura|conta|inscrição|envio|recebimento|ofertas|anúncios|número|contato|nome?",
 		"para",
 		"chega",
-		"basta",
-		"basta mandar mensagens|ofertas|anúncios|isso?",
+		"basta anúncios?",
+		"chegade",
+		"chegade|basta mandar mensagens|ofertas|anúncios|isso?",
 		"quero? ser? tirar dados|conta|isso|daí?",
-		"quero|pode? ser? tirar|remover número|contato|nome", // a telephone can be taken away, or a name from a booking
+		"quero|pode? ser? tirar|remover número|contato|nome",   // a telephone can be taken away, or a name from a booking
+		"quero|pode? ser? tirar|remover|cancelar|sair própria", // the list of somebody else
 		"bloquear número|contato?",
 		"vou bloquear",
 		"deixar paz",
-		"não quero isso|nada|ofertas|contato?",
+		"não quero isso|nada|ofertas|anúncios|contato?",
 		"não mandar",
 		"não precisa mandar|receber isso|nada|anúncios?",
 		"não precisa entrar contato",
@@ -133,7 +136,8 @@ var spelled = []struct{ word, forms string }{
 	{"isso", "disso, nisso"},
 	{"daí", "daqui, dali"},
 	{"mais", "mas"},
-	{"não", "n, naum, nunca mais"},
+	{"não", "n, naum, nun, nunca mais, num me"}, // num is also "em um"
+	{"não mandar", "num mande, num mandem, num manda, num envie, num enviem, num envia"},
 	{"não precisa", "não precisam"},
 	{"não quero", "num quero, nun quero, não aceito, não autorizo, n aceito, n autorizo"},
 	{"quero", "quero que, quero q, queria, queria que, qro, kero, desejo, gostaria, gostaria que, preciso que, " +
@@ -157,6 +161,8 @@ var spelled = []struct{ word, forms string }{
 	{"ofertas", "oferta, promoção, promoções, promo, promos, promoçoes, novidades, newsletter"},
 	{"lista", "listas, lista de transmissão, lista de contatos, lista de contato, grupo, cadastro, cadastros, base, base de dados, " +
 		"banco de dados, mailing, contatos"},
+	{"própria", "a lista, as listas, o grupo, os grupos, o cadastro, a base"},
+	{"juntos", "em grupo"},
 	{"número", "números, telefone, tel, celular, cel, fone"},
 	{"tirar", "tira, tire, tirem, retirar, retira, retire, retirem, excluir, exclua, exclui, exclue, excluam, " +
 		"excluído, excluída, exclusão, tirado, tirada, retirado, retirada, deletar, delete, deleta, deletado, apagar, apague, apaga, apagado"},
@@ -167,7 +173,7 @@ var spelled = []struct{ word, forms string }{
 	{"cancelar", "cancela, cancele, cancelem, canselar, cancelamento, desativar, desativa, desative, desativem"},
 	{"inscrição", "incrição, inscrissão"},
 	{"entrar", "entre, entrem, entra"},
-	{"basta", "chega de, chega dessa, chega dessas, chega desse, chega desses"},
+	{"chegade", "chega de, chega dessa, chega dessas, chega desse, chega desses, basta de, basta dessas, basta desses"},
 	{"envio", "envios"},
 	{"interesse", "interessa, interessado, interessada, estou interessado, estou interessada, to interessado, to interessada"},
 	{"revogar", "revogo, revoga"},
