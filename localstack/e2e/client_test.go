@@ -234,6 +234,21 @@ func (c *client) control(method, address string, in, out any) {
 	}
 }
 
+// paceGap is less than the time after which anything that was lost is due again: five seconds for a webhook.
+const paceGap = 5 * time.Second
+
+// pace says when something may be done that helps to reach a state and is dear: every few seconds, and not as often as one
+// looks whether the state is reached.
+type pace struct{ last time.Time }
+
+func (p *pace) due() bool {
+	if time.Since(p.last) < paceGap {
+		return false
+	}
+	p.last = time.Now()
+	return true
+}
+
 // eventually waits until the condition is true. It fails the test after the given time. It looks less often the
 // longer it waits, because what it waits for needs the same processors.
 func (c *client) eventually(within time.Duration, what string, reached func() bool) {

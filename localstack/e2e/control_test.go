@@ -47,7 +47,7 @@ func TestCancel_ScheduledCampaign(t *testing.T) {
 	if n := c.accepted(all); n > 0 {
 		t.Errorf("%d messages were sent, want none", n)
 	}
-	c.eventually(5*time.Minute, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
+	sink.awaitAll(5*time.Minute, call)
 }
 
 // If the task of the cancellation is lost, sweep queues it again.
@@ -66,7 +66,7 @@ func TestCancel_LostTask(t *testing.T) {
 	if err := c.store().CancelBatch(t.Context(), ref, at, false, at); err != nil {
 		t.Fatal(err)
 	}
-	c.eventually(5*time.Minute, "stopped", func() bool { c.sweep(); return c.read(call).Counts["stopped"] == 3 })
+	c.eventually(5*time.Minute, "stopped", func() bool { c.sweep(ref); return c.read(call).Counts["stopped"] == 3 })
 }
 
 // Cancelling a campaign during sending stops unsent messages and revokes undelivered ones.
@@ -104,7 +104,7 @@ func TestCancel_Revoke(t *testing.T) {
 	if r.Status != "cancelled" || r.Cancellation.Stopped != 130 || r.Cancellation.Revoked != 50 || r.Cancellation.TooLate != 70 {
 		t.Errorf("after the cancellation: %+v", r)
 	}
-	c.eventually(5*time.Minute, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(sent)) })
+	sink.awaitAll(5*time.Minute, sent)
 }
 
 // A pause stops the sending of what was accepted and of what is accepted later. The rest of the messages is sent after it, none twice.
@@ -149,8 +149,11 @@ func TestCampaignPause(t *testing.T) {
 		t.Fatalf("status %d: %s", got.status, got.body)
 	}
 
+	var sweeps pace
 	c.eventually(5*time.Minute, "sent after the pause", func() bool {
-		c.sweep()
+		if sweeps.due() {
+			c.sweepTenant()
+		}
 		return c.sentOnce(first) && c.sentOnce(second)
 	})
 	if r := c.read(call); !r.PausedAt.IsZero() {
@@ -182,7 +185,7 @@ func TestReschedule(t *testing.T) {
 	c.eventually(5*time.Minute, "past its first time", func() bool { return time.Now().After(first) })
 	c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: c.ref(call)}) // the old trigger
 	c.eventually(5*time.Minute, "release queue empty", func() bool { return c.empty("RELEASE_QUEUE_URL") })
-	c.sweep()
+	c.sweep(c.ref(call))
 	if n, r := c.accepted(all), c.read(call); n > 0 || r.Status != "scheduled" {
 		t.Fatalf("the old trigger sent %d messages: %+v", n, r)
 	}

@@ -49,7 +49,10 @@ func TestSend_ProviderOutage(t *testing.T) { //nolint:paralleltest // the outage
 
 	c.setBehaviour(map[string]any{})
 
-	c.eventually(5*time.Minute, "sent after the outage", func() bool { c.sweep(); return c.sentOnce(append(queued, given...)) })
+	c.eventually(5*time.Minute, "sent after the outage", func() bool {
+		c.sweep(b.BatchRef, c.ref(call))
+		return c.sentOnce(append(queued, given...))
+	})
 	for _, deliveries := range c.atProvider(given) {
 		if deliveries[0].Attempts < 2 {
 			t.Fatal("a message was not attempted during the outage")
@@ -73,7 +76,7 @@ func TestSweep_LostTasks(t *testing.T) {
 			all := messages(150)
 			b := c.acceptWithoutRelease(c.call(all))
 			lose(c, b)
-			c.eventually(5*time.Minute, "sent", func() bool { c.sweep(); return c.sentOnce(all) })
+			c.eventually(5*time.Minute, "sent", func() bool { c.sweep(b.BatchRef); return c.sentOnce(all) })
 			c.eventually(5*time.Minute, "finished", func() bool { return c.finished(b.BatchRef) })
 		})
 	}
@@ -239,7 +242,7 @@ func TestSweep_ExpiredCampaign(t *testing.T) {
 	_, _ = rand.Read(old.Key[:])
 	must(t, c.store().Accept(t.Context(), acceptance.Command{Batch: old, Campaign: call["name"].(string), Ordinal: 1, Packed: numberset.Set{}.Pack()}, rand.Text()))
 	c.eventually(5*time.Minute, "campaign deleted", func() bool {
-		c.sweep()
+		c.sweepTenant()
 		_, err := c.store().Lifetime(t.Context(), old.ID)
 		return errors.Is(err, campaign.ErrNotFound)
 	})
@@ -260,5 +263,5 @@ func TestSweep_CampaignWithoutMessages(t *testing.T) {
 	if got := c.dispatch(call); got.status != http.StatusAccepted || got.Accepted != 0 {
 		t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 	}
-	c.eventually(5*time.Minute, "webhook received", func() bool { c.sweep(); return len(hook.accepted()) > 0 })
+	c.eventually(5*time.Minute, "webhook received", func() bool { c.sweep(c.ref(call)); return len(hook.accepted()) > 0 })
 }

@@ -25,7 +25,7 @@ func TestSend_KilledFunctions(t *testing.T) { //nolint:paralleltest // it kills 
 	for range 4 {
 		before := c.accepted(all)
 		c.eventually(5*time.Minute, "sending again", func() bool {
-			c.sweep()
+			c.sweep(c.ref(call))
 			n := c.accepted(all)
 			return n > before || n == len(all)
 		})
@@ -34,7 +34,7 @@ func TestSend_KilledFunctions(t *testing.T) { //nolint:paralleltest // it kills 
 	}
 	c.setBehaviour(map[string]any{})
 
-	c.eventually(5*time.Minute, "sent", func() bool { c.sweep(); return c.sentOnce(all) })
+	c.eventually(5*time.Minute, "sent", func() bool { c.sweep(c.ref(call)); return c.sentOnce(all) })
 	c.eventually(5*time.Minute, "finished", func() bool { return c.finished(c.ref(call)) })
 
 	again := 0

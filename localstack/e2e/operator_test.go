@@ -28,6 +28,7 @@ import (
 	"campaign-dispatch/internal/operator/redrive"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/settings"
+	"campaign-dispatch/internal/sweep"
 )
 
 func TestPause_Tenant(t *testing.T) {
@@ -223,22 +224,26 @@ func (c *client) accepted(messages []fields) int {
 	return n
 }
 
-// finished runs sweep on the batch and reports whether every message is sent or failed.
+// finished reports whether every message of the batch is sent or failed. It runs sweep on the batch if not.
 func (c *client) finished(ref campaign.BatchRef) bool {
 	c.t.Helper()
-	c.sweepNow(ref)
-	state := c.batch(ref).State
-	return state == campaign.BatchSent || state == campaign.BatchCompleted
+	b := c.batch(ref)
+	if b.State == campaign.BatchSent || b.State == campaign.BatchCompleted {
+		return true
+	}
+	c.checkNow(b)
+	c.sweep(ref)
+	return false
 }
 
-// sweepNow makes the batch's next check due and runs sweep. It skips a sent batch, whose
+// sweepNow makes the batch's next check due and runs sweep on it. It skips a sent batch, whose
 // check would expire messages without events.
 func (c *client) sweepNow(ref campaign.BatchRef) {
 	c.t.Helper()
 	if b := c.batch(ref); b.State != campaign.BatchSent {
 		c.checkNow(b)
+		c.sweep(ref)
 	}
-	c.sweep()
 }
 
 // checkNow makes the batch's next check due.
@@ -250,11 +255,36 @@ func (c *client) checkNow(b campaign.Batch) {
 	}
 }
 
-// sweep runs the sweep function. It ignores failed items, which may belong to other tests.
-func (c *client) sweep() {
+// sweep runs the sweep function on the shards of batches alone: a sweep of all reads 144 shards, and repeats what other
+// tests have just begun.
+func (c *client) sweep(batches ...campaign.BatchRef) {
 	c.t.Helper()
-	_, err := lambda.NewFromConfig(c.env.AWS()).Invoke(c.t.Context(), &lambda.InvokeInput{
-		FunctionName: aws.String(c.env["SWEEP_FUNCTION"]), Payload: []byte("{}"),
+	for _, ref := range batches {
+		c.sweepPart(sweep.Part{Part: c.store().DueShard(ref), Of: dynamo.DueShards})
+	}
+}
+
+// sweepTenant runs the sweep function on the part of the tenant, as a schedule does. The part has all due rows of the
+// tenant, and a quarter of all deliveries.
+func (c *client) sweepTenant() {
+	c.t.Helper()
+	row := campaign.BatchRef{ID: campaign.ID{Tenant: c.env["TENANT"]}}
+	c.sweepPart(sweep.Part{Part: c.store().DueShard(row) % dynamo.DueParts, Of: dynamo.DueParts})
+}
+
+// sweepAll runs the sweep function on all due rows and deliveries.
+func (c *client) sweepAll() {
+	c.t.Helper()
+	c.sweepPart(sweep.Part{})
+}
+
+// sweepPart runs the sweep function. It ignores failed items, which may belong to other tests.
+func (c *client) sweepPart(part sweep.Part) {
+	c.t.Helper()
+	event, err := json.Marshal(part)
+	must(c.t, err)
+	_, err = lambda.NewFromConfig(c.env.AWS()).Invoke(c.t.Context(), &lambda.InvokeInput{
+		FunctionName: aws.String(c.env["SWEEP_FUNCTION"]), Payload: event,
 	})
 	must(c.t, err)
 }

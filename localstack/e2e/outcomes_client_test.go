@@ -249,6 +249,25 @@ func (c *client) batchLog(call fields, batch string) []change {
 	return all
 }
 
+// awaitAll waits until the receiver has accepted a webhook for every change of the campaign. It reads the campaign's log
+// again once the webhooks of the changes that it knows are there.
+func (r receiver) awaitAll(within time.Duration, call fields) {
+	r.c.t.Helper()
+	var log []change
+	sweeps := pace{time.Now()}
+	r.c.eventually(within, "webhooks received", func() bool {
+		if r.receivedAll(log) {
+			if log = r.c.log(call); r.receivedAll(log) {
+				return true
+			}
+		}
+		if sweeps.due() {
+			r.c.sweepAll()
+		}
+		return false
+	})
+}
+
 // receivedAll reports whether the receiver has accepted a webhook for every change.
 func (r receiver) receivedAll(log []change) bool {
 	r.c.t.Helper()

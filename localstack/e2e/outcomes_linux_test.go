@@ -48,14 +48,14 @@ func TestOutcomes_KilledFunctions(t *testing.T) { //nolint:paralleltest // it ki
 	c.control(http.MethodPut, c.env["RCS_URL"]+"/_sim/fates", fates, nil)
 	c.setBehaviour(map[string]any{"latencyMs": 20, "eventDelayMs": 300, "eventJitterMs": 3000, "eventCopies": 3})
 	call := c.call(all)
-	batches := c.dispatchAll(call)
+	refs := c.dispatchAll(call)
 
 	read := total - failing - silent
 	killed := 0
 	for range total / killEvery {
 		before := c.read(call).Counts
 		c.eventually(5*time.Minute, "counts changed", func() bool {
-			c.sweep()
+			c.sweep(refs...)
 			counts := c.read(call).Counts
 			return !cmp.Equal(before, counts) || counts["read"] == read
 		})
@@ -66,12 +66,12 @@ func TestOutcomes_KilledFunctions(t *testing.T) { //nolint:paralleltest // it ki
 
 	want := map[string]int{"read": read, "failed": failing, "sent": silent}
 	c.eventually(limit, "all read", func() bool {
-		for _, batch := range batches {
-			c.sweepNow(c.ref(batch))
+		for _, ref := range refs {
+			c.sweepNow(ref)
 		}
 		return cmp.Equal(want, c.read(call).Counts)
 	})
-	c.eventually(posted, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
+	sink.awaitAll(posted, call)
 	for uid, f := range c.fates(call, "") {
 		if want := expected(uid, failing, silent); f.Status != want {
 			t.Errorf("message %s is %s, want %s", uid, f.Status, want)
@@ -79,14 +79,14 @@ func TestOutcomes_KilledFunctions(t *testing.T) { //nolint:paralleltest // it ki
 	}
 	sink.checkReceived(c.log(call))
 
-	for _, batch := range batches { // the time for events has ended
-		if b := c.batch(c.ref(batch)); b.State == campaign.BatchSent {
+	for _, ref := range refs { // the time for events has ended
+		if b := c.batch(ref); b.State == campaign.BatchSent {
 			c.checkNow(b)
 		}
 	}
 	want = map[string]int{"read": read, "failed": failing, "expired": silent}
-	c.eventually(5*time.Minute, "expired", func() bool { c.sweep(); return cmp.Equal(want, c.read(call).Counts) })
-	c.eventually(posted, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
+	c.eventually(5*time.Minute, "expired", func() bool { c.sweep(refs...); return cmp.Equal(want, c.read(call).Counts) })
+	sink.awaitAll(posted, call)
 	if status := c.read(call).Status; status != "completed" {
 		t.Errorf("the campaign is %s, want completed", status)
 	}
@@ -97,16 +97,15 @@ func TestOutcomes_KilledFunctions(t *testing.T) { //nolint:paralleltest // it ki
 }
 
 // dispatchAll dispatches any number of messages in batches.
-func (c *client) dispatchAll(call fields) []fields {
+func (c *client) dispatchAll(call fields) (batches []campaign.BatchRef) {
 	c.t.Helper()
-	var batches []fields
 	for part := range slices.Chunk(call["messages"].([]fields), campaign.MaxMessages) {
 		batch := maps.Clone(call)
 		batch["batch"], batch["messages"] = strconv.Itoa(len(batches)), part
 		if got := c.dispatch(batch); got.Accepted != len(part) {
 			c.t.Fatalf("dispatch: status %d: %s", got.status, got.body)
 		}
-		batches = append(batches, batch)
+		batches = append(batches, c.ref(batch))
 	}
 	return batches
 }

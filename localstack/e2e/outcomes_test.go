@@ -61,7 +61,7 @@ func TestOutcomes_AnyOrder(t *testing.T) {
 		})
 	}
 
-	c.eventually(5*time.Minute, "webhooks received", func() bool { c.sweep(); return sink.receivedAll(c.log(call)) })
+	sink.awaitAll(5*time.Minute, call)
 	sink.checkReceived(c.log(call))
 	if diff := cmp.Diff(map[string]int{"read": 2, "expired": 1, "delivered": 3}, c.read(call).Counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
@@ -143,7 +143,7 @@ func TestWebhooks_EndpointOutage(t *testing.T) {
 
 	failing.refuse(false)
 
-	down.eventually(3*time.Minute, "webhooks received after the outage", func() bool { down.sweep(); return failing.receivedAll(down.log(call)) })
+	failing.awaitAll(3*time.Minute, call)
 	failing.checkReceived(down.log(call))
 }
 
@@ -220,7 +220,7 @@ func TestSend_ProviderRefusesUntilExpiry(t *testing.T) {
 	c.put("RELEASE_QUEUE_URL", campaign.ReleaseTask{BatchRef: b.BatchRef})
 
 	c.eventually(5*time.Minute, "webhooks received", func() bool {
-		c.sweep()
+		c.sweep(b.BatchRef)
 		kinds := hook.kinds()
 		return kinds["message.failed"] == len(all) && kinds["campaign.completed"] == 1
 	})

@@ -162,8 +162,11 @@ func (r *reader) begin(messages []fields, schedule time.Duration) {
 func (r *reader) reach(counts map[string]int) {
 	r.client.t.Helper()
 	r.eventually(5*time.Minute, fmt.Sprint("counts ", counts), func() bool {
+		if cmp.Equal(counts, r.client.read(r.call).Counts) {
+			return true
+		}
 		r.sweepNow(r.ref(r.call))
-		return cmp.Equal(counts, r.client.read(r.call).Counts)
+		return false
 	})
 }
 
@@ -214,7 +217,7 @@ func (r *reader) look(f facts) {
 	if diff := cmp.Diff(f.inFile(), r.file()); diff != "" {
 		t.Errorf("the file (-want +got):\n%s", diff)
 	}
-	r.eventually(3*time.Minute, "webhooks of every change", func() bool { r.sweep(); return r.sink.receivedAll(r.log(r.call)) })
+	r.sink.awaitAll(3*time.Minute, r.call)
 	if diff := cmp.Diff(f.inWebhooks(), r.sink.lastByMessage()); diff != "" {
 		t.Errorf("webhooks (-want +got):\n%s", diff)
 	}
