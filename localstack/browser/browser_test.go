@@ -41,9 +41,40 @@ type browser struct {
 type record struct {
 	sync.Mutex
 	faults []string
-	page   cdp.LoaderID                       // current page
-	loads  map[network.RequestID]cdp.LoaderID // page of each request
-	weight map[cdp.LoaderID]int               // bytes of a page with its style and scripts, without updates
+	page   cdp.LoaderID // current page
+	loads  map[network.RequestID]part
+	sizes  map[string]int // bytes of styles and scripts by their address
+	weight map[part]int   // bytes, without updates
+}
+
+func newRecord() record {
+	return record{loads: map[network.RequestID]part{}, sizes: map[string]int{}, weight: map[part]int{}}
+}
+
+// part is a page, or a style or a script of it.
+type part struct {
+	page    cdp.LoaderID
+	address string // of the style or the script
+}
+
+// weigh takes down the bytes of a loaded part. The browser keeps styles and scripts, and loads nothing for the next page:
+// they weigh what they did at their first load.
+func (r *record) weigh(p part, loaded int) {
+	if p.address != "" {
+		r.sizes[p.address] = max(r.sizes[p.address], loaded)
+		loaded = r.sizes[p.address]
+	}
+	r.weight[p] = loaded
+}
+
+// bytes is the size of the current page with its style and scripts.
+func (r *record) bytes() (n int) {
+	for p, size := range r.weight {
+		if p.page == r.page {
+			n += size
+		}
+	}
+	return n
 }
 
 // started has the browsers by language. Tests share them, because a start takes seconds of processor time.
@@ -99,12 +130,11 @@ func open(t *testing.T, language string) *browser {
 	env := stackenv.Load(t)
 	ctx, shut := chromedp.NewContext(start(t, language), chromedp.WithNewBrowserContext())
 	t.Cleanup(shut)
-	b := &browser{t: t, env: env, ctx: ctx, seen: record{loads: map[network.RequestID]cdp.LoaderID{}, weight: map[cdp.LoaderID]int{}}}
+	b := &browser{t: t, env: env, ctx: ctx, seen: newRecord()}
 	if err := chromedp.Listen(ctx, b.listen); err != nil {
 		t.Fatalf("open a window: %v", err)
 	}
 	set(b, network.Enable, network.EnableParams{})
-	set(b, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 	set(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // of several windows, one has the focus
 	b.run("set the window", chromedp.EmulateViewport(windows[0].width, tall))
 	return b
@@ -170,13 +200,14 @@ func (b *browser) listen(event any) {
 		if e.Type == network.ResourceTypeImage && !strings.HasPrefix(e.Request.URL, b.env["BASE_URL"]) {
 			return // a file that the tenant uploaded
 		}
+		loads := part{e.LoaderID, e.Request.URL}
 		if e.Type == network.ResourceTypeDocument {
-			b.seen.page = e.LoaderID
+			b.seen.page, loads.address = e.LoaderID, ""
 		}
-		b.seen.loads[e.RequestID] = e.LoaderID
+		b.seen.loads[e.RequestID] = loads
 	case *network.EventLoadingFinished:
-		if page, ok := b.seen.loads[e.RequestID]; ok {
-			b.seen.weight[page] += int(e.EncodedDataLength)
+		if loaded, ok := b.seen.loads[e.RequestID]; ok {
+			b.seen.weigh(loaded, int(e.EncodedDataLength))
 		}
 	}
 }
@@ -191,7 +222,7 @@ func (b *browser) takeFaults() (faults []string, weight int) {
 	b.seen.Lock()
 	defer b.seen.Unlock()
 	faults, b.seen.faults = b.seen.faults, nil
-	return faults, b.seen.weight[b.seen.page]
+	return faults, b.seen.bytes()
 }
 
 // run runs actions in the browser. It fails the test if they exceed the timeout.
