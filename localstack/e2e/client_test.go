@@ -29,14 +29,15 @@ const dispatchPath = "/api/v1/external/campaigns/dispatch"
 // client calls the API of the stack and validates every response against the OpenAPI
 // document.
 type client struct {
-	t    *testing.T
-	env  stackenv.Env
-	http *http.Client
+	t     *testing.T
+	env   stackenv.Env
+	http  *http.Client
+	began time.Time
 }
 
 func newClient(t *testing.T) *client {
 	t.Helper()
-	return &client{t, stackenv.Load(t), &http.Client{Transport: openapitest.New(t, http.DefaultTransport), Timeout: time.Minute}}
+	return &client{t, stackenv.Load(t), &http.Client{Transport: openapitest.New(t, http.DefaultTransport), Timeout: time.Minute}, time.Now()}
 }
 
 // reply is a response of the API.
@@ -170,10 +171,11 @@ func messages(n int) []fields {
 	return all
 }
 
-// allAtProvider returns all messages that the provider has accepted.
+// allAtProvider returns all messages that the provider has accepted since the test began.
 func (c *client) allAtProvider() (all []sim.Message) {
 	c.t.Helper()
-	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages", nil, &all)
+	since := url.Values{"after": {c.began.Format(time.RFC3339Nano)}}
+	c.control(http.MethodGet, c.env["RCS_URL"]+"/_sim/messages?"+since.Encode(), nil, &all)
 	return all
 }
 

@@ -160,7 +160,7 @@ func (c *client) with(pairs ...string) *client {
 	for i := 0; i < len(pairs); i += 2 {
 		env[pairs[i]] = pairs[i+1]
 	}
-	return &client{c.t, env, c.http}
+	return &client{c.t, env, c.http, c.began}
 }
 
 // keyDocument returns the agent's key document. All agents of the simulator have the demo

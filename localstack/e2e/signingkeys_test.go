@@ -40,7 +40,7 @@ func newRotation(t *testing.T) *rotation {
 	t.Cleanup(func() { must(t, stack.Down(context.Background())) }) // the test's own context has ended by then
 	env, err := stack.Up(t.Context())
 	must(t, err)
-	return &rotation{&client{t, env, c.http}, stack}
+	return &rotation{&client{t, env, c.http, c.began}, stack}
 }
 
 func (r *rotation) deploy(use string, switchAt time.Time) {
