@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -45,6 +46,7 @@ type personData struct {
 	hook    receiver
 	began   time.Time
 	clean   map[string]time.Time // objects without a word: when they were written, by key
+	answers answers
 }
 
 // sentPersonData are the counts of the campaign with two sent batches.
@@ -138,6 +140,37 @@ func (x *personData) upload() {
 type erasure struct {
 	*dynamotest.Store
 	*limitedWrites
+
+	answers *answers
+}
+
+// answers are the stored responses of all tests. An erasure scans the table for them, which has megabytes by other tests,
+// and this test erases some fifteen times: it scans once. Its own responses change by its erasures alone.
+type answers struct{ all []acceptance.KeptAnswer }
+
+// read keeps the responses, unless it did.
+func (k *answers) read(scanned iter.Seq2[acceptance.KeptAnswer, error]) error {
+	if k.all != nil {
+		return nil
+	}
+	var all []acceptance.KeptAnswer
+	for a, err := range scanned {
+		if err != nil {
+			return err
+		}
+		all = append(all, a)
+	}
+	k.all = all
+	return nil
+}
+
+// replace changes the body of a response that an erasure has changed in the table.
+func (k *answers) replace(key [2]string, body []byte) {
+	for i := range k.all {
+		if k.all[i].Key == key {
+			k.all[i].Body = body
+		}
+	}
 }
 
 type bucket struct {
@@ -206,8 +239,27 @@ func (s erasure) ReplaceSet(ctx context.Context, id campaign.ID, read acceptance
 }
 
 func (s erasure) ReplaceAnswer(ctx context.Context, a acceptance.KeptAnswer, body []byte) (ok bool, err error) {
-	err = s.write(func() (err error) { ok, err = s.Store.ReplaceAnswer(ctx, a, body); return err })
+	err = s.write(func() (err error) {
+		if ok, err = s.Store.ReplaceAnswer(ctx, a, body); ok {
+			s.answers.replace(a.Key, body)
+		}
+		return err
+	})
 	return ok, err
+}
+
+func (s erasure) KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[acceptance.KeptAnswer, error] {
+	return func(yield func(acceptance.KeptAnswer, error) bool) {
+		if err := s.answers.read(s.Store.KeptAnswers(ctx, progress)); err != nil {
+			yield(acceptance.KeptAnswer{}, err)
+			return
+		}
+		for _, a := range slices.Clone(s.answers.all) {
+			if !yield(a, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (b bucket) Put(ctx context.Context, key string, body []byte, contentType string) error {
@@ -245,7 +297,7 @@ func (b bucket) Delete(ctx context.Context, key string) error {
 func (x *personData) service(m *limitedWrites) *privacy.Service {
 	soon := func() time.Time { return time.Now().Add(2 * time.Hour) }
 	rows := x.c.personRows()
-	rows.Erasure = erasure{x.c.store(), m}
+	rows.Erasure = erasure{x.c.store(), m, &x.answers}
 	return &privacy.Service{
 		Store: rows, Blobs: bucket{x.c.blobs(), m}, OptOuts: &optout.Book{Store: x.c.store(), Now: soon},
 		Lists: &book.Book{Store: x.c.store(), Blobs: x.c.blobs(), Now: soon},
