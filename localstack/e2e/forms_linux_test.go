@@ -51,6 +51,7 @@ type formWalk struct {
 	people map[string]*visitor // by role
 	kept   map[string]string
 	last   page
+	seen   map[string]string // the rows at the last look
 }
 
 func newFormWalk(t *testing.T) *formWalk {
@@ -236,11 +237,11 @@ func (w *formWalk) send(f sentForm) {
 	if again := w.submit(f, first); again.status >= http.StatusInternalServerError {
 		w.t.Errorf("the form answers %d when it is sent again", again.status)
 	}
-	again, clicked := w.settled(), time.Now()
+	w.afterDoubleClick(time.Now()) // functions may change something meanwhile
+	again := w.settled()
 	if rows := changed(after, again); rows != nil {
 		w.t.Errorf("the form changes %s when it is sent again after going back", rows)
 	}
-	w.afterDoubleClick(clicked)
 	w.sendSecond(f, second, again)
 	w.last = one
 	if f.keep != "" {
@@ -263,6 +264,7 @@ func (w *formWalk) afterDoubleClick(clicked time.Time) {
 func (w *formWalk) sendSecond(f sentForm, second url.Values, before map[string]string) {
 	w.t.Helper()
 	stale := w.submit(f, second)
+	w.seen = nil // right after the answer, one look alone does not show that nothing changes
 	if f.own {
 		if stale.status >= http.StatusBadRequest {
 			w.t.Errorf("the second tab answers %d: %s", stale.status, shown(stale))
@@ -315,16 +317,15 @@ func changed(before, after map[string]string) (keys []string) {
 	return keys
 }
 
-// settled returns the rows of the tenant once functions no longer change them.
-func (w *formWalk) settled() (rows map[string]string) {
+// settled returns the rows of the tenant once functions no longer change them: when they are as at the last look.
+func (w *formWalk) settled() map[string]string {
 	w.t.Helper()
-	rows = w.rows()
 	w.c.eventually(time.Minute, "the rows no longer change", func() bool {
-		last := rows
-		rows = w.rows()
-		return maps.Equal(last, rows)
+		last := w.seen
+		w.seen = w.rows()
+		return maps.Equal(last, w.seen)
 	})
-	return rows
+	return w.seen
 }
 
 // rows returns the rows of the tenant that show what its forms did.
