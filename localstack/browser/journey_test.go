@@ -70,7 +70,7 @@ func (j journey) newTenant() string {
 		ID: id, Name: "Loja Nova", Agent: settings.AgentForm{ID: id, KeyDocument: []byte(strings.ReplaceAll(string(document), j.env["DEMO_AGENT_ID"], id))},
 	})
 	j.must(err)
-	j.must(seed.Seeder{Env: j.env, Now: time.Now}.RegisterWebhooks(ctx))
+	j.must(seed.Seeder{Env: j.env, Now: time.Now}.RegisterWebhook(ctx, id))
 	pool, email := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(j.env.AWS()), ID: j.env["USER_POOL_ID"]}, id+"@example.com"
 	_, err = pool.Invite(ctx, account.Person{Email: email, Tenant: id, Role: "admin"}, j.env["DASHBOARD_PASSWORD"])
 	j.must(err)
@@ -115,7 +115,7 @@ func (j journey) template() {
 }
 
 // people is the number of recipients.
-var people = testsize.Of(500, 10_000)
+var people = testsize.Of(150, 10_000)
 
 // shown returns a number as the pages show it.
 func shown(n int) string { return message.NewPrinter(language.BrazilianPortuguese).Sprintf("%d", n) }
@@ -169,7 +169,7 @@ func (j journey) completed() {
 }
 
 // unread are the numbers of those who do not read the message.
-var unread = []string{"+5521987000007", "+5521987000321", fmt.Sprintf("+5521987%06d", people-1)}
+var unread = []string{"+5521987000007", "+5521987000121", fmt.Sprintf("+5521987%06d", people-1)}
 
 // fate sets what the provider simulator does with messages to the numbers.
 func (j journey) fate(numbers []string, name string) {

@@ -190,15 +190,20 @@ func (s Seeder) RegisterWebhooks(ctx context.Context) error {
 		if a.KeyParameter != "/campaign-dispatch/"+s.Env["STACK_NAME"]+"/agents/"+a.ID {
 			continue // an agent of a test, without a key document in this stack
 		}
-		agent, err := s.store().Tenants.Agent(ctx, a.ID) // includes the webhook token
-		if err != nil {
-			return err
-		}
-		if err := s.registerWebhook(ctx, agent); err != nil {
+		if err := s.RegisterWebhook(ctx, a.ID); err != nil {
 			return fmt.Errorf("register the webhook of agent %s: %w", a.ID, err)
 		}
 	}
 	return nil
+}
+
+// RegisterWebhook registers the webhook of an agent at the provider simulator.
+func (s Seeder) RegisterWebhook(ctx context.Context, agentID string) error {
+	agent, err := s.store().Tenants.Agent(ctx, agentID) // includes the webhook token
+	if err != nil {
+		return err
+	}
+	return s.registerWebhook(ctx, agent)
 }
 
 func (s Seeder) registerWebhook(ctx context.Context, agent campaign.Agent) error {
