@@ -157,6 +157,7 @@ func parse(arguments []string) (options, error) {
 	flags.Func("rcs-port", "port of the provider simulator", portFlag(&stack.Ports.RCS))
 	flags.Func("sink-port", "port of the webhook sink", portFlag(&stack.Ports.Sink))
 	flags.StringVar(&stack.FunctionsAWS, "functions-aws", "", "address of the AWS emulator for the functions only")
+	flags.BoolVar(&stack.Built, "built", false, "deploy the functions as they were built last")
 	flags.BoolVar(&o.brief, "brief", false, "do not print the addresses and next commands")
 	o.samHost = samlocal.Host
 	flags.Func("sam-host", "name or address of this machine in a container of sam local", hostFlag(&o.samHost))

@@ -45,7 +45,7 @@ func newRotation(t *testing.T) *rotation {
 
 func (r *rotation) deploy(use string, switchAt time.Time) {
 	r.t.Helper()
-	env, err := r.stack.Redeploy(r.t.Context(), "--parameter", "SigningKeys="+use, "--parameter", "SigningKeysSwitchAt="+switchAt.UTC().Format(time.RFC3339))
+	env, err := r.stack.Redeploy(r.t.Context(), "--built", "--parameter", "SigningKeys="+use, "--parameter", "SigningKeysSwitchAt="+switchAt.UTC().Format(time.RFC3339))
 	must(r.t, err)
 	r.env = env
 }

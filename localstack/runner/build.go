@@ -23,7 +23,7 @@ type Package struct {
 	Zip  []byte
 }
 
-// build compiles every function for this machine and returns the packages.
+// build compiles every function for this machine, unless it takes those that are there, and returns the packages.
 func (s Stack) build(ctx context.Context) ([]Package, error) {
 	step := s.Log.Step("functions")
 	mains, err := filepath.Glob("functions/*/main.go")
@@ -34,8 +34,10 @@ func (s Stack) build(ctx context.Context) ([]Package, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("create the folder of the built functions: %w", err)
 	}
-	if err := compile(ctx, dir, step.Note); err != nil {
-		return nil, err
+	if !s.Built {
+		if err := compile(ctx, dir, step.Note); err != nil {
+			return nil, err
+		}
 	}
 	packages := make([]Package, len(mains))
 	for i, path := range mains {

@@ -38,6 +38,7 @@ type Stack struct {
 	// FunctionsAWS is the AWS endpoint of the functions, for a proxy between them and
 	// the emulator. The default is the emulator.
 	FunctionsAWS string
+	Built        bool // Up takes the functions as they were built last
 	Now          func() time.Time
 	Log          *progress.Log
 }
