@@ -116,12 +116,40 @@ func start(t *testing.T, language string) context.Context {
 	return ctx
 }
 
+// admin has the cookies of the demo tenant's admin, who signs in for the first of the tests alone.
+var admin struct {
+	sync.Mutex
+	cookies []*network.CookieParam
+}
+
 // openAsAdmin opens a window in which the demo tenant's admin has signed in.
 func openAsAdmin(t *testing.T, language string) *browser {
 	t.Helper()
 	b := open(t, language)
-	b.signIn(b.env["DASHBOARD_EMAIL"])
+	admin.Lock()
+	defer admin.Unlock()
+	if admin.cookies == nil {
+		b.signIn(b.env["DASHBOARD_EMAIL"])
+		admin.cookies = b.cookies()
+	} else {
+		set(b, network.SetCookies, network.SetCookiesParams{Cookies: admin.cookies})
+	}
 	return b
+}
+
+// cookies returns the cookies of the dashboard.
+func (b *browser) cookies() (all []*network.CookieParam) {
+	b.t.Helper()
+	got, err := chromedp.Call(b.ctx, network.GetCookies, network.GetCookiesParams{URLs: []string{b.env["DASHBOARD_URL"]}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, c := range got.Cookies {
+		all = append(all, &network.CookieParam{
+			Name: c.Name, Value: c.Value, URL: b.env["BASE_URL"], Path: c.Path, HTTPOnly: c.HTTPOnly, Secure: c.Secure, SameSite: c.SameSite,
+		})
+	}
+	return all
 }
 
 // open opens a window with the given Accept-Language.
