@@ -257,7 +257,7 @@ func (c *client) eventually(within time.Duration, what string, reached func() bo
 	c.t.Helper()
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()
-	const most = 500 * time.Millisecond
+	const most = time.Second
 	for gap := 50 * time.Millisecond; !reached(); gap = min(gap+gap/2, most) {
 		select {
 		case <-deadline.C:
