@@ -153,7 +153,7 @@ test: bin/localstack $(GOTESTSUM) ## run all tests on a separate stack; a skippe
 
 .PHONY: screenshot
 screenshot: ## take the screenshot in the README again
-	@$(MAKE) --no-print-directory test PACKAGES=./localstack/browser TESTFLAGS='-run ^TestReadme_Screenshot$$$$'
+	@SCREENSHOTS=1 $(MAKE) --no-print-directory test PACKAGES=./localstack/browser TESTFLAGS='-run ^TestReadme_Screenshot$$$$'
 	@cp .local/screenshots/readme.png docs/images/dashboard.png
 	@echo "written: docs/images/dashboard.png"
 
