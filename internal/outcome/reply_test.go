@@ -79,6 +79,8 @@ func (p *people) FindBatch(context.Context, campaign.BatchKey) (campaign.Batch, 
 }
 
 func (p *people) TenantOf(context.Context, string) (string, error) {
+	p.sending.Lock()
+	defer p.sending.Unlock()
 	p.tenants++
 	return "tenant", nil
 }
