@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -23,9 +24,9 @@ func (r *Reads[V]) Do(ctx context.Context, key string, limit time.Duration, read
 
 // do is one attempt of Do. own is true if this call began the read.
 func (r *Reads[V]) do(ctx context.Context, key string, limit time.Duration, read func(context.Context) (V, error)) (value V, own bool, err error) {
-	began := make(chan struct{})
+	var began atomic.Bool // another goroutine reads
 	done := r.group.DoChan(key, func() (any, error) {
-		close(began)
+		began.Store(true)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 		defer cancel()
 		return read(ctx)
@@ -33,17 +34,8 @@ func (r *Reads[V]) do(ctx context.Context, key string, limit time.Duration, read
 	select {
 	case result := <-done:
 		value, _ = result.Val.(V)
-		return value, isClosed(began), result.Err
+		return value, began.Load(), result.Err
 	case <-ctx.Done():
-		return value, isClosed(began), ctx.Err()
-	}
-}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
+		return value, began.Load(), ctx.Err()
 	}
 }
