@@ -28,11 +28,15 @@ func Pages(root string) (map[string]string, error) {
 		return nil, err
 	}
 	pages := map[string]string{}
-	for name, fill := range map[string]func(string) (string, error){"README.md": f.inREADME, "docs/proofs.md": f.inProofs} {
+	all := map[string][]func(string) (string, error){"README.md": {f.inREADME, f.otherRegion}, "docs/proofs.md": {f.inProofs}}
+	for name, fills := range all {
 		path := filepath.Join(root, name)
 		text, err := os.ReadFile(path) //nolint:gosec // a file of the project
-		if err == nil {
-			pages[path], err = fill(string(text))
+		pages[path] = string(text)
+		for _, fill := range fills {
+			if err == nil {
+				pages[path], err = fill(pages[path])
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("write the costs in %s: %w", path, err)
@@ -121,6 +125,22 @@ func (f figures) inREADME(page string) (string, error) {
 	cost := fmt.Sprintf("About %.0f dollars per million messages at %s a day (simulated, ±20 %%); %.2f if every call were full (metered lower bound). Data transfer adds %.2f",
 		simulated.Dollars, simulated.Name, s.Dollars(f.prices), s.TransferGB*f.prices.TransferGB)
 	return costInREADME.ReplaceAllLiteralString(page, cost), nil
+}
+
+// dearerDynamoDB is the assumed price of DynamoDB in the other region, where none was found: times the known price.
+const dearerDynamoDB = 2
+
+var costElsewhere = regexp.MustCompile(`about \d+ dollars if DynamoDB costs twice as much \(assumed\),\nand data transfer adds [\d.]*\d`)
+
+// otherRegion returns README.md with the simulated cost where staging and production are. Other prices hardly change the sum.
+func (f figures) otherRegion(page string) (string, error) {
+	if !costElsewhere.MatchString(page) {
+		return "", errNoPlace
+	}
+	simulated, s := AtLoad(readmeDay), f.usual.shape("a day's mix")
+	cost := fmt.Sprintf("about %.0f dollars if DynamoDB costs twice as much (assumed),\nand data transfer adds %.2f",
+		simulated.Dollars+(dearerDynamoDB-1)*simulated.DynamoDB, s.TransferGB*f.other.TransferGB)
+	return costElsewhere.ReplaceAllLiteralString(page, cost), nil
 }
 
 func (m Metered) shape(name string) Shape {
@@ -223,22 +243,31 @@ func (f figures) otherRows() []string {
 func (f figures) idleRows() []string {
 	here, there := f.resources.Month(f.prices, f.usual.Sweep), f.resources.Month(f.other, f.usual.Sweep)
 	lines := append(header([]string{f.prices.Region, f.other.Region}),
-		row("**all**", "**"+cents(total(here))+"**", "**"+cents(total(there))+"**"))
+		row("**all**", total(here), total(there)))
 	for i, part := range here {
-		other := cents(there[i].Dollars)
-		if len(there[i].Unpriced) > 0 {
-			other += ", some prices unknown"
-		}
-		lines = append(lines, row(part.What, cents(part.Dollars), other))
+		lines = append(lines, row(part.What, cents(part.Dollars)+unknown(part), cents(there[i].Dollars)+unknown(there[i])))
 	}
 	return lines
 }
 
-func total(idle []Idle) (month float64) {
+// total formats the sum of a month. It is a lower bound if a price is unknown.
+func total(idle []Idle) string {
+	month := 0.0
 	for _, part := range idle {
 		month += part.Dollars
 	}
-	return month
+	sum := "**" + cents(month) + "**"
+	if missing := unknown(idle...); missing != "" {
+		return "at least " + sum + missing
+	}
+	return sum
+}
+
+func unknown(idle ...Idle) string {
+	if slices.ContainsFunc(idle, func(part Idle) bool { return len(part.Unpriced) > 0 }) {
+		return ", some prices unknown"
+	}
+	return ""
 }
 
 func cents(dollars float64) string { return fmt.Sprintf("%.2f", dollars) }

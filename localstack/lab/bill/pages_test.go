@@ -82,7 +82,7 @@ func TestFigures_InProofs(t *testing.T) {
 		"\n| recording the events: outcomes | 1.00 | 0.000 | 0.000 |\n", "\n| another | 0.010 | 0.000 | 0.000 |\n",
 		"\n| data transfer out, beside the sum | 0.18 | 0.000 | 0.000 |\n| **all, with data transfer** | **1.19** |", "\n| **all, in here** | **1.01** | **0.00** | **0.00** |\n", "\n| in there, without DynamoDB and signatures | 0.00 |",
 		"| 0.00 |\n\nText.\n", "\n| with one endpoint | 2.01 |", "\n| full calls, one isolated event of each kind in a batch | 3.01 |",
-		"\n| **all** | **43203.00** | **86400.00** |\n| 2 keys | 3.00 | 0.00, some prices unknown |\n", "\n| runs of 1 parts of sweep | 43200.00 | 86400.00, some prices unknown |\n", "|\n\nEnd.\n",
+		"\n| **all** | **43203.00** | at least **86400.00**, some prices unknown |\n| 2 keys | 3.00 | 0.00, some prices unknown |\n", "\n| runs of 1 parts of sweep | 43200.00 | 86400.00, some prices unknown |\n", "|\n\nEnd.\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q:\n%s", want, got)
@@ -110,6 +110,20 @@ func TestFigures_InREADME(t *testing.T) {
 	}
 	if _, err := f.inREADME("| Cost | 2.23 dollars per million messages |"); err == nil {
 		t.Error("a page without the simulated cost is no error")
+	}
+}
+
+// README.md has the cost in the region of staging and production too.
+func TestFigures_OtherRegion(t *testing.T) {
+	t.Parallel()
+	f := figures{other: metering.Prices{TransferGB: 0.15}, usual: Metered{Shapes: []Shape{{"a day's mix", "", nil, 6.33}}}}
+	const old = "There the cost is about 1 dollars if DynamoDB costs twice as much (assumed),\nand data transfer adds 0.10.\n"
+	const want = "There the cost is about 13 dollars if DynamoDB costs twice as much (assumed),\nand data transfer adds 0.95.\n"
+	if got, err := f.otherRegion(old); got != want || err != nil {
+		t.Errorf("got %q and %v, want %q", got, err, want)
+	}
+	if _, err := f.otherRegion("About 10 dollars."); err == nil {
+		t.Error("a page without the cost of the other region is no error")
 	}
 }
 

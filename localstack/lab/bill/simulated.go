@@ -7,11 +7,12 @@ type Simulated struct {
 	Name        string  // of the number
 	Dollars     float64 // with two endpoints
 	OneEndpoint float64
+	DynamoDB    float64 // part of Dollars: writes and reads
 }
 
 // ByLoad are the simulated costs, with the fewest messages first.
 var ByLoad = []Simulated{
-	{100e3, "100,000", 9.3, 8.9}, {1e6, "1 million", 9.6, 9.0}, {10e6, "10 million", 7.5, 6.8}, {100e6, "100 million", 7.8, 7.2},
+	{100e3, "100,000", 9.3, 8.9, 2.4}, {1e6, "1 million", 9.6, 9.0, 3.1}, {10e6, "10 million", 7.5, 6.8, 2.9}, {100e6, "100 million", 7.8, 7.2, 3.7},
 }
 
 // AtLoad returns the simulated cost at a number of messages a day, which is one of ByLoad.
