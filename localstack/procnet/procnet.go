@@ -32,6 +32,10 @@ type Finder struct {
 
 	mu    sync.Mutex
 	known map[int]string // functions by process
+
+	reading sync.Mutex // held during a read of the callers
+	begun   time.Time  // when the last read began
+	callers map[string]Process
 }
 
 // Behind returns the process of the connection from an address. The kernel's tables may be
@@ -48,24 +52,69 @@ func (f *Finder) Behind(remote string) (found Process, err error) {
 }
 
 func (f *Finder) look(remote string) (Process, error) {
-	inode, err := f.socket(remote)
+	from, err := tableAddress(remote)
 	if err != nil {
 		return Process{}, err
 	}
-	if own := os.Getpid(); holds(own, inode) {
-		return Process{ID: own}, nil
+	callers, err := f.callersNow()
+	if err != nil {
+		return Process{}, err
 	}
-	for _, processes := range []func() map[int]string{f.last, f.All} {
+	found, known := callers[from]
+	if !known {
+		return Process{}, fmt.Errorf("%s: %w", remote, errNoProcess)
+	}
+	return found, nil
+}
+
+// callersNow returns the processes with connections to the endpoint, by their own port. Lookups that come together
+// share a read: the kernel's table takes milliseconds, however short it is.
+func (f *Finder) callersNow() (map[string]Process, error) {
+	arrived := time.Now()
+	f.reading.Lock()
+	defer f.reading.Unlock()
+	if f.begun.After(arrived) {
+		return f.callers, nil
+	}
+	f.begun = time.Now()
+	var err error
+	f.callers, err = f.readCallers()
+	return f.callers, err
+}
+
+func (f *Finder) readCallers() (map[string]Process, error) {
+	ports, err := f.sockets()
+	if err != nil {
+		return nil, err
+	}
+	callers := map[string]Process{}
+	addCallers(callers, ports, Process{ID: os.Getpid()})
+	for _, processes := range []func() map[int]string{f.last, f.All} { // most have no new process
 		for pid := range processes() {
-			if !holds(pid, inode) {
-				continue
+			if len(ports) == 0 {
+				return callers, nil
 			}
 			if function := f.functionOf(pid); function != "" { // the id may have been reused
-				return Process{pid, function}, nil
+				addCallers(callers, ports, Process{pid, function})
 			}
 		}
 	}
-	return Process{}, fmt.Errorf("%s: %w", remote, errNoProcess)
+	return callers, nil
+}
+
+// addCallers moves the sockets of a process from the ports by inode to the callers by port.
+func addCallers(callers map[string]Process, ports map[string]string, process Process) {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", process.ID))
+	for _, link := range links {
+		target, err := os.Readlink(link)
+		if err != nil {
+			continue
+		}
+		if port, ok := ports[target]; ok {
+			callers[port] = process
+			delete(ports, target)
+		}
+	}
 }
 
 // last returns the functions of the processes that All has found last, without a look at every process of the machine.
@@ -122,49 +171,37 @@ func (f *Finder) functionOf(pid int) (function string) {
 	return strings.ToLower(strings.TrimSuffix(name, "Function"))
 }
 
-// socket returns the inode of the socket from an address to the endpoint. Connections to
-// other addresses may have the same port.
-func (f *Finder) socket(local string) (string, error) {
-	from, err := tableAddress(local)
-	if err != nil {
-		return "", err
-	}
+// sockets returns the ports of the sockets that are connected to the endpoint, by the link of their descriptors.
+func (f *Finder) sockets() (map[string]string, error) {
 	to, err := tableAddress(strings.TrimPrefix(f.Endpoint, "http://"))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
-		return "", fmt.Errorf("find callers in /proc (Linux is needed): %w", err)
+		return nil, fmt.Errorf("find callers in /proc (Linux is needed): %w", err)
 	}
+	ports := map[string]string{}
 	for line := range strings.Lines(string(table)) {
-		if !strings.Contains(line, from) { // almost all: to split them takes long
+		if !strings.Contains(line, to) { // to split all of them takes long
 			continue
 		}
 		const localAddress, remoteAddress, inode = 1, 2, 9
 		fields := strings.Fields(line)
-		if len(fields) > inode && strings.HasSuffix(fields[localAddress], from) && strings.HasSuffix(fields[remoteAddress], to) {
-			return fields[inode], nil
+		if len(fields) > inode && strings.HasSuffix(fields[remoteAddress], to) && fields[inode] != "0" { // 0: closed
+			ports["socket:["+fields[inode]+"]"] = portOf(fields[localAddress])
 		}
 	}
-	return "", fmt.Errorf("%s: %w", local, errNoProcess)
+	return ports, nil
 }
+
+// portOf returns the end of an address of the table that tableAddress returns too.
+func portOf(address string) string { return address[strings.LastIndexByte(address, ':'):] }
 
 // tableAddress is the end of an address in the kernel's table: its port.
 func tableAddress(address string) (string, error) {
 	found, err := netip.ParseAddrPort(address)
 	return fmt.Sprintf(":%04X", found.Port()), err
-}
-
-// holds reports whether the process has the socket.
-func holds(pid int, inode string) bool {
-	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	for _, link := range links {
-		if target, err := os.Readlink(link); err == nil && target == "socket:["+inode+"]" {
-			return true
-		}
-	}
-	return false
 }
 
 var signedBy = regexp.MustCompile(`Credential=([^/]+)/`)
