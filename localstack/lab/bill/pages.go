@@ -122,7 +122,7 @@ func (f figures) inREADME(page string) (string, error) {
 	}
 	s := f.usual.shape("a day's mix")
 	simulated := AtLoad(readmeDay)
-	cost := fmt.Sprintf("About %.0f dollars per million messages at %s a day (simulated, ±20 %%); %.2f if every call were full (metered lower bound). Data transfer adds %.2f",
+	cost := fmt.Sprintf("About %.0f dollars per million messages at %s a day (simulated, ±20 %%); %.2f if every function call had as many events as it can take (metered lower bound). Data transfer adds %.2f",
 		simulated.Dollars, simulated.Name, s.Dollars(f.prices), s.TransferGB*f.prices.TransferGB)
 	return costInREADME.ReplaceAllLiteralString(page, cost), nil
 }

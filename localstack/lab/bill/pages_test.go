@@ -103,8 +103,8 @@ func TestFigures_InREADME(t *testing.T) {
 		prices: metering.Prices{Units: metering.Units{Writes: 1}, TransferGB: 0.09},
 		usual:  Metered{Shapes: []Shape{{"a day's mix", "", []Line{{"outcomes", metering.Units{Writes: 2.23}}}, 2}}},
 	}
-	const old = "| Cost | About 1 dollars per million messages at 7 a day (simulated, ±20 %); 1.00 if every call were full (metered lower bound). Data transfer adds 0.10. All in us-east-1 |\n"
-	const want = "| Cost | About 10 dollars per million messages at 1 million a day (simulated, ±20 %); 2.23 if every call were full (metered lower bound). Data transfer adds 0.18. All in us-east-1 |\n"
+	const old = "| Cost | About 1 dollars per million messages at 7 a day (simulated, ±20 %); 1.00 if every function call had as many events as it can take (metered lower bound). Data transfer adds 0.10. All in us-east-1 |\n"
+	const want = "| Cost | About 10 dollars per million messages at 1 million a day (simulated, ±20 %); 2.23 if every function call had as many events as it can take (metered lower bound). Data transfer adds 0.18. All in us-east-1 |\n"
 	if got, err := f.inREADME(old); got != want || err != nil {
 		t.Errorf("got %q and %v, want %q", got, err, want)
 	}

@@ -122,7 +122,7 @@ func TestProofsPage_CostOfEachShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("; %.2f if every call were full (metered lower bound)", published["a day's mix"]); !strings.Contains(string(readme), want) {
+	if want := fmt.Sprintf("; %.2f if every function call had as many events as it can take (metered lower bound)", published["a day's mix"]); !strings.Contains(string(readme), want) {
 		t.Errorf("README.md lacks %q", want)
 	}
 	prices, err := metering.PriceList(metering.SaoPaulo)
