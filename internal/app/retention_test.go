@@ -72,7 +72,7 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.Retention) + " from the acceptance of its last batch", // a campaign
 		period(campaign.Retention) + " from the acceptance of its last batch", // its results
 		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife) + " from the reply",
-		"until a person decides, or the number opts out or in; " + period(campaign.EventLife) + " from the reply at most", period(campaign.OptOutLogLife) + " from the opt-out", period(campaign.EventLife),
+		"until an admin decides, or the number opts out or in; " + period(campaign.EventLife) + " from the reply at most", period(campaign.OptOutLogLife) + " from the opt-out", period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife),
 		period(submission.ClosedLife) + " after the file's " + period(submission.Life) + " or the draft's " + period(submission.DraftLife) + ", and after the campaign's time; 60 days after it with a request for approval",
 		period(submission.Life) + "; a draft, " + period(submission.DraftLife) + " from the last change; with a request for approval, until " + period(submission.RequestLife) + " after its campaign's time, but the uploaded file in `work/` never longer than 30 days",

@@ -172,7 +172,7 @@ func (a *Applier) logOptOuts(ctx context.Context, tenant string, optOuts []optCh
 }
 
 // settleReplies settles the doubtful replies on which the changes of their numbers decide. The changes are recorded: if it
-// fails, a person decides.
+// fails, an admin decides.
 func (a *Applier) settleReplies(ctx context.Context, tenant string, changes []campaign.OptChange) {
 	latest := map[string]time.Time{}
 	for _, c := range changes {
@@ -181,7 +181,7 @@ func (a *Applier) settleReplies(ctx context.Context, tenant string, changes []ca
 		}
 	}
 	if err := a.Store.SettleReplies(ctx, tenant, latest); err != nil {
-		slog.WarnContext(ctx, "settling doubtful replies failed; a person decides on them", "tenant", tenant, "error", err)
+		slog.WarnContext(ctx, "settling doubtful replies failed; an admin decides on them", "tenant", tenant, "error", err)
 	}
 }
 

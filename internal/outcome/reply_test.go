@@ -177,7 +177,7 @@ func TestHandle_OptOutKeywords(t *testing.T) {
 	}
 }
 
-// A typed reply that may be an opt-out waits for a person. A later change of its number decides, an earlier one does not.
+// A typed reply that may be an opt-out waits for an admin. A later change of its number decides, an earlier one does not.
 func TestHandle_DoubtfulReply(t *testing.T) {
 	t.Parallel()
 	content := reaction.EventContent{Phone: "+5511900000000", Text: "quero cancelar"}

@@ -119,8 +119,7 @@ func TestParse_Reason(t *testing.T) {
 		{"1187654321", "The ninth digit of the mobile number is missing: it may be +5511987654321."},
 		{"951234567", "The area code was left out: a Brazilian number has 10 or 11 digits, area code included. " +
 			"A number of another country is written with a + and its country code."},
-		{"40041234", "The number has no area code to add: it is a service number, as 0800, 0300 or 4004 are. " +
-			"Messages go to numbers with an area code."},
+		{"40041234", "Service numbers, such as 0800, 0300 or 4004, cannot get messages. Use a number with an area code."},
 		{"2012345678", "Brazil has no area code 20. A number of another country is written with a + and its country code."},
 	}
 	for _, tt := range tests {

@@ -56,7 +56,7 @@ func (s *Pages) record(p *web.Page, changes []campaign.OptChange) error {
 		changed[c.Phone] = time.Time{}
 	}
 	if err := s.Store.SettleReplies(ctx, tenant, changed); err != nil { // the changes are recorded all the same
-		slog.WarnContext(ctx, "settling doubtful replies failed; a person decides on them", "tenant", tenant, "error", err)
+		slog.WarnContext(ctx, "settling doubtful replies failed; an admin decides on them", "tenant", tenant, "error", err)
 	}
 	return nil
 }

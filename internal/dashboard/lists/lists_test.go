@@ -239,9 +239,9 @@ func TestCreate_Refused(t *testing.T) {
 		"area code":  {url.Values{"areaCodes": {"11 1"}}, "two digits"},
 		"not a code": {url.Values{"areaCodes": {"SP"}}, "two digits"},
 		"no code":    {url.Values{"areaCodes": {"11 20"}}, "exist in Brazil"},
-		"not a day":  {url.Values{"until": {"amanhã"}}, "day of the calendar"},
-		"yesterday":  {url.Values{"until": {"2026-03-01"}}, "today or later"},
-		"too late":   {url.Values{"until": {"9999-12-31"}}, "day of the calendar"},
+		"not a day":  {url.Values{"until": {"amanhã"}}, "Choose today or a later date."},
+		"yesterday":  {url.Values{"until": {"2026-03-01"}}, "Choose today or a later date."},
+		"too late":   {url.Values{"until": {"9999-12-31"}}, "Choose today or a later date."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -261,7 +261,7 @@ func TestShow_Approvals(t *testing.T) {
 	}
 }
 
-// Everybody sees how many replies may be opt-outs, until a person decides.
+// Everybody sees how many replies may be opt-outs, until an admin decides.
 func TestShow_DoubtfulReplies(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

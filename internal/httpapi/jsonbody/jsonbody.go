@@ -144,7 +144,7 @@ func (c *checker) checkObject(at []string, value any, t reflect.Type) {
 		if field, ok := known[name]; ok {
 			c.check(place, members[name], field)
 		} else {
-			c.add(place, "unknown_field", "is no field of this object")
+			c.add(place, "unknown_field", "is not a field of this object: remove it, or check its spelling and case")
 		}
 	}
 	for _, f := range reflect.VisibleFields(t) {

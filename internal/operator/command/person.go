@@ -127,7 +127,7 @@ func doubt(number string) []string {
 	if sought, _ := phone.Seek(number); sought.Valid != 0 {
 		return nil
 	}
-	return []string{"dispatch refuses this number: check its digits"}
+	return []string{"dispatch would refuse this number: check its digits, and run the command again if they are wrong"}
 }
 
 // requireNoDeadEvents fails while provider events are dead letters: an erasure would delete

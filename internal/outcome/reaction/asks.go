@@ -8,7 +8,7 @@ import (
 // Certainty is how certain it is that a reply asks for no further messages.
 type Certainty int
 
-// The certainties. A reply opts out only if it is Sure; a person decides on Perhaps.
+// The certainties. A reply opts out only if it is Sure; an admin decides on Perhaps.
 const (
 	No Certainty = iota
 	Perhaps

@@ -27,7 +27,7 @@ func OptChangeOf(kind EventKind, text, postback string) (out, changes bool) {
 	return false, false
 }
 
-// MayOptOut reports whether an answer is a typed reply that perhaps asks for no further messages. A person decides.
+// MayOptOut reports whether an answer is a typed reply that perhaps asks for no further messages. An admin decides.
 func MayOptOut(kind EventKind, text, postback string) bool {
 	_, changes := OptChangeOf(kind, text, postback)
 	return !changes && kind == EventReply && postback == "" && AsksToStop(text) == Perhaps

@@ -66,7 +66,7 @@ type Reply struct {
 	Phone string // E.164, with the leading +
 	Text  string // at most MaxReplyText bytes, see excerptOf; "" for a file or a location
 	At    time.Time
-	// Doubtful marks a reply that may be an opt-out, until a person decides or the number is opted out or in.
+	// Doubtful marks a reply that may be an opt-out, until an admin decides or the number is opted out or in.
 	Doubtful bool
 }
 

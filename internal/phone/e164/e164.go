@@ -140,8 +140,7 @@ var (
 	}
 	rejectService = Rejection{
 		NoAreaCode,
-		"The number has no area code to add: it is a service number, as 0800, 0300 or 4004 are. " +
-			"Messages go to numbers with an area code.",
+		"Service numbers, such as 0800, 0300 or 4004, cannot get messages. Use a number with an area code.",
 	}
 	rejectBrazilianMobile = Rejection{
 		InvalidNumber,

@@ -97,9 +97,9 @@ type Change struct {
 var (
 	ErrName     = &inputerr.Error{Code: "name", Detail: "a list's name has 1 to 40 of a-z, 0-9 and -, and begins with a letter"}
 	ErrText     = &inputerr.Error{Code: "text", Detail: "a reason has 1 to 200 characters, and a source at most 200"}
-	ErrAreaCode = &inputerr.Error{Code: "area_code", Detail: "an area code is one of Brazil, with two digits, such as 11"}
+	ErrAreaCode = &inputerr.Error{Code: "area_code", Detail: "areaCodes must be Brazilian area codes of two digits, such as 11"}
 	ErrTraffic  = &inputerr.Error{Code: "traffic", Detail: "a purpose is promotion, transaction, authentication or serviceRequest"}
-	ErrUntil    = &inputerr.Error{Code: "until", Detail: "an end is a time in the future, in the year 9999 at the latest"}
+	ErrUntil    = &inputerr.Error{Code: "until", Detail: "until must be in the future, and not after the year 9999"}
 	ErrTooMany  = &inputerr.Error{Code: "too_many", Detail: "a tenant can have 64 lists, and 255 different names of lists: " +
 		"delete a list, or use a former name"}
 	ErrTooLarge = &inputerr.Error{Code: "too_large", Detail: "the lists of a tenant can have 15000000 numbers in total: " +
