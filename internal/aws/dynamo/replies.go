@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -14,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/reaction"
@@ -161,16 +161,25 @@ func (s *ReplyStore) DoubtfulReply(ctx context.Context, tenant, id string) (reac
 	return readDoubt(row), nil
 }
 
-// SettleReplies settles the doubtful replies of phone numbers until a time of each. A zero time is any.
+// settledAtOnce is the number of concurrent deletions of SettleReplies: thousands take some seconds.
+const settledAtOnce = 16
+
+// SettleReplies settles the doubtful replies of phone numbers until a time of each. A zero time is any. After an error,
+// some may be settled.
 func (s *ReplyStore) SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error {
 	doing := "settle replies to tenant " + tenant
 	rows, err := s.doubtsOf(ctx, doing, tenant, slices.Collect(maps.Keys(until)))
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(settledAtOnce)
 	for phone := range rows {
-		if end, decided := until[phone]; decided {
-			err = errors.Join(err, s.tryWrite(ctx, doing, s.settle(doubtKey(tenant, phone), end)))
+		if end, decided := until[phone]; decided && ctx.Err() == nil {
+			group.Go(func() error { return s.tryWrite(ctx, doing, s.settle(doubtKey(tenant, phone), end)) })
 		}
 	}
-	return err
+	return group.Wait()
 }
 
 func (s *ReplyStore) settle(key Item, until time.Time) types.TransactWriteItem {
