@@ -43,13 +43,13 @@ func (s *Pages) decide(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if p.Field("decision") == "out" {
+	switch p.Field("decision") {
+	case "out":
 		return s.optOut(p, reply) // whatever the person wrote since
+	case "keep":
+		return s.keep(p, reply)
 	}
-	if asked := (reaction.Reply{ID: p.Field("reply")}); asked.Event() != reply.Event() {
-		return p.Done(beforeDecision(p), "people.done.newer")
-	}
-	return s.keep(p, reply)
+	return web.BadForm()
 }
 
 // doubt returns the doubtful reply of the form, or a newer one of its number. The error wraps campaign.ErrNotFound if it
@@ -71,7 +71,11 @@ func (s *Pages) optOut(p *web.Page, reply reaction.Reply) error {
 	return p.Done(beforeDecision(p), "people.done.added")
 }
 
+// keep settles a reply that was no opt-out, unless the person wrote again.
 func (s *Pages) keep(p *web.Page, reply reaction.Reply) error {
+	if asked := (reaction.Reply{ID: p.Field("reply")}); asked.Event() != reply.Event() {
+		return p.Done(beforeDecision(p), "people.done.newer")
+	}
 	if err := p.Audit("people.reply_kept", masked(reply.Phone)); err != nil {
 		return err
 	}

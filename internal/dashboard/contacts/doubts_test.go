@@ -155,6 +155,11 @@ func TestDoubts_Refused(t *testing.T) {
 	for _, id := range []string{"", strings.Repeat("9", 2000)} {
 		b.SignIn("acme", web.RoleAdmin).Post(doubts, url.Values{"reply": {id}, "decision": {"out"}})
 	}
+	for _, decision := range []string{"", "in"} { // no button of the page sends these
+		if a := b.SignIn("acme", web.RoleAdmin).Post(doubts, url.Values{"reply": {r.ID}, "decision": {decision}}); a.Status != http.StatusBadRequest {
+			t.Errorf("the decision %q answers %d", decision, a.Status)
+		}
+	}
 	if b.optedOut() || len(b.doubts.replies) != 1 || len(b.Audited()) > 0 {
 		t.Errorf("opted out %v, %d replies, audit log %q", b.optedOut(), len(b.doubts.replies), b.Audited())
 	}
