@@ -197,10 +197,13 @@ func (b *Book) Since(ctx context.Context, tenant, phone string) (out bool, since
 
 // FirstOut returns the first of several numbers that is opted out, "" for none, and since when as Since does.
 func (b *Book) FirstOut(ctx context.Context, tenant string, phones []string) (phone string, since time.Time, err error) {
-	for _, phone := range phones {
-		out, since, err := b.Since(ctx, tenant, phone)
-		if err != nil || out {
-			return phone, since, err
+	for _, p := range phones {
+		out, since, err := b.Since(ctx, tenant, p)
+		if err != nil {
+			return "", since, err
+		}
+		if out {
+			return p, since, nil
 		}
 	}
 	return "", since, nil

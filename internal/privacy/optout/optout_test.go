@@ -267,6 +267,15 @@ func TestOf_Cache(t *testing.T) {
 	})
 }
 
+// An error returns no number: a caller takes one for opted out.
+func TestFirstOut_Error(t *testing.T) {
+	t.Parallel()
+	book, _ := newBook()
+	if phone, since, err := book.FirstOut(t.Context(), "tenant", []string{"+5511900000001", "nobody"}); err == nil || phone != "" || !since.IsZero() {
+		t.Errorf("%q is out since %s, error %v", phone, since, err)
+	}
+}
+
 func TestBook_DamagedShard(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]campaign.OptOuts{
