@@ -1,6 +1,8 @@
 package webhook_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
@@ -74,6 +77,63 @@ func TestHandle_DiedWithClaim(t *testing.T) {
 	}
 	w.run(time.Minute, process)
 	w.onceEach(5)
+}
+
+// unreadableCircuits are endpoints whose circuits cannot be read.
+type unreadableCircuits struct{ webhook.Endpoints }
+
+func (unreadableCircuits) Circuit(context.Context, string, string) (delivery.Circuit, error) {
+	return delivery.Circuit{}, errDied
+}
+
+// An error before the posts leaves no claim: the repeated task posts at once.
+func TestHandle_ErrorBeforeClaim(t *testing.T) {
+	t.Parallel()
+	w := newHarness(t, 5)
+	d := delivery.Delivery{
+		Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: ledger.PackNewEntries([]ledger.NewEntries{w.fresh(sent(5)...)}),
+		Next: start.Add(time.Hour), ExpiresAt: start.Add(2 * time.Hour),
+	}.Identified()
+	w.enqueue(d)
+	tasks, process := []delivery.NotifyTask{d.Task()}, w.notifier()
+	process.Endpoints = unreadableCircuits{process.Endpoints}
+	if err := process.Handle(t.Context(), tasks)[0]; !errors.Is(err, errDied) {
+		t.Errorf("error %v, want that of the circuit", err)
+	}
+	w.must(w.notifier().Handle(t.Context(), tasks)[0])
+	w.onceEach(5)
+}
+
+// A task does not park a delivery that another call is posting when the circuit opens: the result of that call would be
+// lost, and what was delivered would come again.
+func TestHandle_CircuitOpensDuringPosts(t *testing.T) {
+	t.Parallel()
+	w := newHarness(t, 5)
+	refused := w.refusing(func(http.ResponseWriter) int {
+		if w.Now().Before(start.Add(time.Second)) {
+			return http.StatusBadRequest
+		}
+		return http.StatusNoContent
+	}, 4)
+	d := delivery.Delivery{
+		Tenant: w.tenant, EndpointID: w.endpoint.ID, Entries: ledger.PackNewEntries([]ledger.NewEntries{w.fresh(sent(5)...)}),
+		Next: start.Add(time.Hour), ExpiresAt: start.Add(2 * time.Hour),
+	}.Identified()
+	w.enqueue(d)
+	tasks := []delivery.NotifyTask{d.Task()}
+	one, other := w.notifier(), w.notifier()
+	one.HTTP.Transport = beforePost{one.HTTP.Transport, sync.OnceFunc(func() {
+		_, err := w.store.SaveCircuit(t.Context(), delivery.Circuit{
+			Tenant: w.tenant, EndpointID: w.endpoint.ID, Since: start, Next: start.Add(time.Minute),
+		})
+		w.must(err)
+		w.must(other.Handle(t.Context(), tasks)[0])
+	})}
+	w.must(one.Handle(t.Context(), tasks)[0])
+	w.run(time.Hour, other)
+	if w.onceEach(5); len(refused) != 1 {
+		t.Errorf("posts of %d messages were refused, want 1", len(refused))
+	}
 }
 
 // A surplus task of a delivery that waits for its next attempt neither posts nor counts as an attempt.

@@ -193,9 +193,6 @@ func (n *Notifier) handle(ctx context.Context, t delivery.NotifyTask) error {
 	if err != nil || d.Dead || n.isEarly(d) {
 		return err
 	}
-	if claimed, err := n.claim(ctx, d); err != nil || !claimed {
-		return err
-	}
 	e, err := n.endpoint(ctx, t.Tenant, t.EndpointID)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return n.remove(ctx, d)
@@ -205,6 +202,9 @@ func (n *Notifier) handle(ctx context.Context, t delivery.NotifyTask) error {
 	}
 	circuit, err := n.circuit(ctx, t)
 	if err != nil {
+		return err
+	}
+	if claimed, err := n.claim(ctx, d); err != nil || !claimed {
 		return err
 	}
 	if d.Parked || e.Off() || circuit.Open() {
@@ -227,8 +227,9 @@ func (n *Notifier) isEarly(d delivery.Delivery) bool {
 // claimFor is longer than a call of the function, so that only one call posts a delivery.
 const claimFor = 65 * time.Second
 
-// claim makes this call the only one that posts a saved delivery, and reports whether it is. A delivery can have several
-// tasks: sweep repeats one that waits in the queue for long. The task of another's delivery comes back when that claim
+// claim makes this call the only one that posts or parks a saved delivery, and reports whether it is. A delivery can have
+// several tasks: sweep repeats one that waits in the queue for long. To park a delivery ends the claim of a call that is
+// posting it, whose result would then be lost and posted again. The task of another's delivery comes back when that claim
 // ends, in case the other process has died.
 func (n *Notifier) claim(ctx context.Context, d delivery.Delivery) (bool, error) {
 	if d.Unsaved || d.Parked {
