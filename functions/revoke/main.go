@@ -30,7 +30,7 @@ type ledger struct {
 func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
-	stores, keys := dynamo.New(c.Tables()), ssm.Reader{Config: c.AWS, Now: time.Now}
+	stores, keys := dynamo.New(c.Tables()), ssm.New(c.AWS, time.Now)
 	revokes := sqs.New(c.AWS, c.RevokeQueueURL, time.Now)
 	canceller := &control.Canceller{
 		Ledger: ledger{stores.Batches, stores.Campaigns, stores.Lanes, stores.Ledgers, stores.Moves}, Blobs: s3.New(c.AWS, c.Bucket, c.Local),

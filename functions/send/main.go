@@ -33,7 +33,7 @@ func main() { app.Start(handler) }
 // The function's timeout must be well over 12 seconds, which the sender reserves for messages that it has begun to
 // send.
 func handler(c app.Config) lambda.Handler {
-	stores, keys := dynamo.New(c.Tables()), ssm.Reader{Config: c.AWS, Now: time.Now}
+	stores, keys := dynamo.New(c.Tables()), ssm.New(c.AWS, time.Now)
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	sender := &send.Sender{
 		Store:       rows{stores.Batches, stores.Lanes, stores.Ledgers, stores.Templates},

@@ -38,7 +38,7 @@ type bench struct {
 	*settings.Service
 	store  *dynamotest.Store
 	auth   *dynamo.AuthStore
-	keys   ssm.Reader
+	keys   *ssm.Reader
 	tenant string
 	agent  string
 }
@@ -56,7 +56,7 @@ func newBench(t *testing.T) bench {
 		Service: &settings.Service{
 			Store: settingsstore.New(dynamo.New(tables)), Auth: auth, Keys: ssmwriter.Writer{Client: client}, Now: clock, Stack: "desk-test",
 		},
-		store: store, auth: auth, keys: ssm.Reader{Config: env.AWS(), Now: time.Now}, tenant: randomID(), agent: randomID(),
+		store: store, auth: auth, keys: ssm.New(env.AWS(), time.Now), tenant: randomID(), agent: randomID(),
 	}
 	_, err := b.SaveTenant(t.Context(), settings.TenantForm{
 		ID: b.tenant, Name: "Tenant", Agent: settings.AgentForm{ID: b.agent, KeyDocument: keyDocument(t), WebhookToken: "token", Rate: 5},

@@ -59,7 +59,7 @@ func TestJourney(t *testing.T) {
 func (j journey) newTenant() string {
 	j.t.Helper()
 	ctx, id := j.t.Context(), "journey-"+strings.ToLower(rand.Text())
-	reader := ssm.Reader{Config: j.env.AWS(), Now: time.Now}
+	reader := ssm.New(j.env.AWS(), time.Now)
 	document, err := reader.KeyDocument(ctx, "/campaign-dispatch/"+j.env["STACK_NAME"]+"/agents/"+j.env["DEMO_AGENT_ID"])
 	j.must(err)
 	service := &settings.Service{

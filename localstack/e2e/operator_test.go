@@ -167,7 +167,7 @@ func (c *client) with(pairs ...string) *client {
 // agent's key.
 func (c *client) keyDocument(agentID string) []byte {
 	c.t.Helper()
-	reader := ssm.Reader{Config: c.env.AWS(), Now: time.Now}
+	reader := ssm.New(c.env.AWS(), time.Now)
 	document, err := reader.KeyDocument(c.t.Context(), "/campaign-dispatch/"+c.env["STACK_NAME"]+"/agents/"+c.env["DEMO_AGENT_ID"])
 	must(c.t, err)
 	return []byte(strings.ReplaceAll(string(document), c.env["DEMO_AGENT_ID"], agentID))

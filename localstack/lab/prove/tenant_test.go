@@ -44,7 +44,7 @@ func newTenant(
 	t.mark = strings.ToLower(rand.Text())
 	t.id = prefix + "-" + t.mark
 	demo, service := env["DEMO_AGENT_ID"], adminOf(env)
-	key, err := awsssm.Reader{Config: env.AWS(), Now: time.Now}.KeyDocument(ctx, "/campaign-dispatch/"+env["STACK_NAME"]+"/agents/"+demo)
+	key, err := awsssm.New(env.AWS(), time.Now).KeyDocument(ctx, "/campaign-dispatch/"+env["STACK_NAME"]+"/agents/"+demo)
 	if err != nil {
 		return t, err
 	}

@@ -16,7 +16,7 @@ import (
 func TestPutKeyDocument(t *testing.T) {
 	t.Parallel()
 	cfg := stackenv.Load(t).AWS()
-	reader := ssm.Reader{Config: cfg, Now: time.Now}
+	reader := ssm.New(cfg, time.Now)
 	writer := ssmwriter.Writer{Client: awsssm.NewFromConfig(cfg)}
 	name := "/campaign-dispatch/test/agents/" + strings.ToLower(rand.Text())
 	if _, err := reader.KeyDocument(t.Context(), name); err == nil {
