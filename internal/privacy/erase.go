@@ -211,14 +211,9 @@ func (e *erasure) eraseReplies(ctx context.Context) (err error) {
 
 // eraseLogged erases the number from the log of opt-outs after the events that it was read from, so that a repeated
 // event does not write it again.
-func (e *erasure) eraseLogged(ctx context.Context) error {
-	for _, phone := range e.phones {
-		erased, err := e.Store.Outcomes.EraseLoggedOptOuts(ctx, e.tenant.ID, phone)
-		if e.done.Logged += erased; err != nil {
-			return err
-		}
-	}
-	return nil
+func (e *erasure) eraseLogged(ctx context.Context) (err error) {
+	e.done.Logged, err = e.Store.Outcomes.EraseLoggedOptOuts(ctx, e.tenant.ID, e.phones)
+	return err
 }
 
 func (e *erasure) eraseOptIn(ctx context.Context) error {

@@ -55,8 +55,8 @@ type Outcomes interface {
 	// RepliesOf returns what a phone number, given in any forms, wrote to the tenant. DeleteReplies deletes it.
 	RepliesOf(ctx context.Context, tenant string, phones []string) ([]reaction.Reply, error)
 	DeleteReplies(ctx context.Context, tenant string, phones []string) (int, error)
-	// EraseLoggedOptOuts erases a phone number from the log of opt-outs. Counts stay.
-	EraseLoggedOptOuts(ctx context.Context, tenant, phone string) (int, error)
+	// EraseLoggedOptOuts erases a phone number, given in any forms, from the log of opt-outs. Counts stay.
+	EraseLoggedOptOuts(ctx context.Context, tenant string, phones []string) (int, error)
 	AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[delivery.KeptPost, error]
 	DeleteKeptPost(ctx context.Context, p delivery.KeptPost) error
 }

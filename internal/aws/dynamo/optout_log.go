@@ -45,20 +45,23 @@ func readLoggedOptOut(row Item) (reaction.LoggedOptOut, error) {
 	}, nil
 }
 
-// EraseLoggedOptOuts erases a phone number from a tenant's log, and returns how many rows it had. One row of each day
-// stays without the number, so that a recount of the day counts as before. It loses its number after the others are
-// deleted, so that a repeated call after a crash leaves no second one.
-func (s *OptOutStore) EraseLoggedOptOuts(ctx context.Context, tenant, phone string) (erased int, err error) {
-	in := queryOf(s.Campaigns, "pk = :pk", Item{":pk": optOutLogKey(tenant, "")["pk"], ":phone": text(phone)})
-	in.FilterExpression = aws.String("phone = :phone")
+// EraseLoggedOptOuts erases a phone number, given in any forms, from a tenant's log, and returns how many rows it had. One
+// row of each day and form stays without the number, so that a recount of the day counts as before. It loses its number
+// after the others are deleted, so that a repeated call after a crash leaves no second one.
+func (s *OptOutStore) EraseLoggedOptOuts(ctx context.Context, tenant string, phones []string) (erased int, err error) {
+	if len(phones) == 0 {
+		return 0, nil
+	}
+	in := queryOf(s.Campaigns, "pk = :pk", Item{":pk": optOutLogKey(tenant, "")["pk"]})
+	onlyOf(in, phones)
 	doing, kept := "erase a number from the log of opt-outs of tenant "+tenant, map[string]Item{}
 	for row, err := range s.eachLogged(ctx, tenant, in) {
 		if err != nil {
 			return erased, err
 		}
-		key, day := optOutLogKey(tenant, getText(row, "sk")), localtime.Day(getMillis(row, "at"))
-		if kept[day] == nil {
-			kept[day] = key
+		key, counted := optOutLogKey(tenant, getText(row, "sk")), localtime.Day(getMillis(row, "at"))+getText(row, "phone")
+		if kept[counted] == nil {
+			kept[counted] = key
 			continue
 		}
 		if err := s.tryWrite(ctx, doing, s.remove(key)); err != nil {

@@ -81,27 +81,30 @@ func TestOptOutLog(t *testing.T) {
 
 func textOf(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// An erasure leaves one row of each day, without the number, and what others did. It erases entries of every page.
+// An erasure leaves one row of each day and form of the number, without it, and what others did. It erases entries of
+// every page.
 func TestEraseLoggedOptOuts(t *testing.T) {
 	t.Parallel()
 	l := newOptOutLog(t)
 	l.add(writer, time.Hour, time.Hour)
 	l.add(writer, 2*time.Hour, 30*time.Minute)
 	l.add(writer, 49*time.Hour, 49*time.Hour)
+	const short = "+551190000001" // a recount counts it beside writer
+	l.add(short, 90*time.Minute, 90*time.Minute)
 	others := 0
 	for i := range 20 {
 		l.add(fmt.Sprint("+", 5521900000000+i), time.Duration(i)*time.Minute, time.Duration(i)*time.Minute)
 		others++
 	}
-	for _, want := range []int{3, 0} { // a repeated erasure finds nothing
-		if erased, err := l.store.EraseLoggedOptOuts(t.Context(), l.tenant, writer); erased != want || err != nil {
+	for _, want := range []int{4, 0} { // a repeated erasure finds nothing
+		if erased, err := l.store.EraseLoggedOptOuts(t.Context(), l.tenant, []string{writer, short}); erased != want || err != nil {
 			t.Errorf("erased %d rows, want %d; error %v", erased, want, err)
 		}
 	}
 	found := map[string]int{}
 	for _, o := range l.entries(100 * time.Hour) {
 		switch o.Phone {
-		case writer:
+		case writer, short:
 			t.Errorf("the number is still in %s", o.ID)
 		case "":
 			found[o.At.Format(time.DateOnly)]++
@@ -109,7 +112,7 @@ func TestEraseLoggedOptOuts(t *testing.T) {
 			others--
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"2100-03-01": 1, "2100-02-27": 1}, found); diff != "" || others != 0 {
+	if diff := cmp.Diff(map[string]int{"2100-03-01": 2, "2100-02-27": 1}, found); diff != "" || others != 0 {
 		t.Errorf("%d entries of others are missing; rows without a number by day (-want +got):\n%s", others, diff)
 	}
 }

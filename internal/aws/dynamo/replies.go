@@ -88,13 +88,19 @@ func (s *ReplyStore) RepliesOf(ctx context.Context, tenant string, phones []stri
 		return nil, nil
 	}
 	in := queryOf(s.Campaigns, "pk = :pk", Item{":pk": replyKey(tenant, "")["pk"]})
+	in.ConsistentRead = aws.Bool(true)
+	onlyOf(in, phones)
+	return s.marked(ctx, tenant, in, 0)
+}
+
+// onlyOf makes a query return only the rows of phone numbers.
+func onlyOf(in *dynamodb.QueryInput, phones []string) {
 	names := make([]string, len(phones))
 	for i, phone := range phones {
 		names[i] = fmt.Sprint(":phone", i)
 		in.ExpressionAttributeValues[names[i]] = text(phone)
 	}
-	in.FilterExpression, in.ConsistentRead = aws.String("phone IN ("+strings.Join(names, ", ")+")"), aws.Bool(true)
-	return s.marked(ctx, tenant, in, 0)
+	in.FilterExpression = aws.String("phone IN (" + strings.Join(names, ", ") + ")")
 }
 
 // maxDoubts is the number of doubtful replies that DoubtfulReplies reads at most. One that it does not read comes after
