@@ -336,7 +336,7 @@ func TestHandle_LogsBeforeRecording(t *testing.T) {
 				t.Errorf("opted out: %v, entries %v, want one", p.latest.Out, p.logged)
 			}
 			for _, o := range p.logged {
-				if o.Phone != "+5511900000000" || !o.At.Equal(time.Unix(10, 0)) || o.Origin != campaign.OriginMessage {
+				if o.Phone != "+5511900000000" || !o.At.Equal(time.Unix(10, 0)) {
 					t.Errorf("logged %+v", o)
 				}
 			}

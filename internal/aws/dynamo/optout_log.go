@@ -20,7 +20,7 @@ import (
 
 // LogOptOut writes an opt-out to a tenant's log. The same opt-out can be written again.
 func (s *OptOutStore) LogOptOut(ctx context.Context, tenant string, o reaction.LoggedOptOut) error {
-	row := with(optOutLogKey(tenant, o.ID), Item{"phone": text(o.Phone), "at": millis(o.At), "origin": number(int(o.Origin))})
+	row := with(optOutLogKey(tenant, o.ID), Item{"phone": text(o.Phone), "at": millis(o.At)})
 	setEnd(row, o.At.Add(campaign.OptOutLogLife))
 	return s.tryWrite(ctx, "log an opt-out of tenant "+tenant, s.put(row))
 }
@@ -40,9 +40,7 @@ func (s *OptOutStore) eachLogged(ctx context.Context, tenant string, in *dynamod
 }
 
 func readLoggedOptOut(row Item) (reaction.LoggedOptOut, error) {
-	return reaction.LoggedOptOut{
-		ID: getText(row, "sk"), Phone: getText(row, "phone"), At: getMillis(row, "at"), Origin: campaign.Origin(getInt(row, "origin")), //nolint:gosec // a small number
-	}, nil
+	return reaction.LoggedOptOut{ID: getText(row, "sk"), Phone: getText(row, "phone"), At: getMillis(row, "at")}, nil
 }
 
 // EraseLoggedOptOuts erases a phone number, given in any forms, from a tenant's log, and returns how many rows it had. One

@@ -14,10 +14,9 @@ import (
 // entries, because the provider sent an event again before the opt-out was recorded, or the person opted in meanwhile.
 // A reader that counts takes each number once a day.
 type LoggedOptOut struct {
-	ID     string // orders entries by arrival; contains no personal data
-	Phone  string // E.164, with the leading +; "" after an erasure
-	At     time.Time
-	Origin campaign.Origin
+	ID    string // orders entries by arrival; contains no personal data
+	Phone string // E.164, with the leading +; "" after an erasure
+	At    time.Time
 }
 
 // NewLoggedOptOut returns the entry of an event that opts out a phone number. The same task gives the same entry.
@@ -26,7 +25,7 @@ func NewLoggedOptOut(t EventTask, phone string) LoggedOptOut {
 	if arrived.IsZero() { // queued by a version that did not set it
 		arrived = t.At
 	}
-	return LoggedOptOut{ID: LoggedFrom(arrived) + campaign.Digest(t.Blob), Phone: phone, At: t.At, Origin: campaign.OriginMessage}
+	return LoggedOptOut{ID: LoggedFrom(arrived) + campaign.Digest(t.Blob), Phone: phone, At: t.At}
 }
 
 // LoggedFrom returns the start of the IDs of the entries that arrived at a time.

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/reaction"
 )
 
@@ -19,7 +18,7 @@ func TestNewLoggedOptOut(t *testing.T) {
 	first := reaction.NewLoggedOptOut(task, phone)
 	again := task
 	again.Receives = 3
-	if second := reaction.NewLoggedOptOut(again, phone); second != first || first.Phone != phone || first.At != at || first.Origin != campaign.OriginMessage {
+	if second := reaction.NewLoggedOptOut(again, phone); second != first || first.Phone != phone || first.At != at {
 		t.Errorf("entries %+v and %+v", first, second)
 	}
 	if !strings.HasPrefix(first.ID, reaction.LoggedFrom(task.ArrivedAt)) || strings.Contains(first.ID, phone[1:]) {
