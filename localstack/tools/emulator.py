@@ -12,6 +12,7 @@ projection again for each item of a query. After each call of a function, the em
 to 50 milliseconds for its log, although all that the function wrote is there to read.
 """
 
+import contextlib
 import functools
 import logging
 import os
@@ -109,7 +110,8 @@ class Output:
 
     def add(self, line):
         if self.lines.full():
-            self.lines.get_nowait()
+            with contextlib.suppress(queue.Empty):  # drain_output was faster
+                self.lines.get_nowait()
         self.lines.put_nowait(line)
 
 
