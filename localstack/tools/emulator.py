@@ -33,6 +33,7 @@ SCHEDULES_SECONDS = 1
 PARSED_EXPRESSIONS = 1000
 NEXT_CALL_SECONDS = 5
 PRINCIPAL_SECONDS = 1
+PRINCIPALS = 1000
 OUTPUT_BYTES = 1 << 16
 
 poll_streams = lambda_svc._poll_dynamodb_streams
@@ -68,6 +69,8 @@ def resolve_principal_once_a_second(access_key, account, credential=None):
     if now >= until:
         principal = resolve_principal(access_key, account, credential)
         if not isinstance(principal, iam_evaluator.AuthError):
+            if len(principals) >= PRINCIPALS:
+                principals.clear()
             principals[access_key, account] = now + PRINCIPAL_SECONDS, principal
     return principal
 
