@@ -61,7 +61,7 @@ func exportNumberCommand(flags *flag.FlagSet) action {
 		if x.OptOut.OptedOut {
 			result.Lines[0] += "; it is opted out"
 		}
-		result.Lines = append(result.Lines, doubt(*number)...)
+		result.Lines = append(result.Lines, refusedNote(*number)...)
 		return result, writePrivate(path, x)
 	}
 }
@@ -109,7 +109,7 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 		done, err := service.Erase(ctx, *tenant, *number)
 		again := s.next("erase-number", "tenant", *tenant, "phone", "…")
 		result := answer{
-			Lines: append(erasedLines(done), doubt(*number)...), Data: erasedData(done),
+			Lines: append(erasedLines(done), refusedNote(*number)...), Data: erasedData(done),
 			Next: s.next("export-number", "tenant", *tenant, "phone", "…") + " shows what remains",
 		}
 		switch {
@@ -122,8 +122,8 @@ func eraseNumberCommand(flags *flag.FlagSet) action {
 	}
 }
 
-// doubt returns a line about a number that dispatch refuses, and none about another one.
-func doubt(number string) []string {
+// refusedNote returns a line about a number that dispatch refuses, and none about another one.
+func refusedNote(number string) []string {
 	if sought, _ := phone.Seek(number); sought.Valid != 0 {
 		return nil
 	}

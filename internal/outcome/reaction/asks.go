@@ -19,13 +19,13 @@ const (
 // phrases alone, with words of courtesy. Perhaps is a text that contains such a phrase, or is a less clear one.
 func AsksToStop(text string) Certainty {
 	tokens := tokensOf(text)
-	doubtful := max(certaintyOf(without(tokens, sign)), certaintyOf(unspaced(tokens)))
+	doubtful := max(certaintyOf(without(tokens, signToken)), certaintyOf(unspaced(tokens)))
 	return max(certaintyOf(tokens), min(doubtful, Perhaps))
 }
 
 func certaintyOf(tokens []string) Certainty {
 	words := withoutStress(respelled(tokens))
-	return max(certaintyOfWords(words), certaintyOfWords(without(words, more)))
+	return max(certaintyOfWords(words), certaintyOfWords(without(words, wordMore)))
 }
 
 func without(words []string, word string) []string {
@@ -35,10 +35,10 @@ func without(words []string, word string) []string {
 // withoutStress returns the words without "agora" and "aqui" where they only stress a phrase: pare agora. They change
 // the meaning of "não quero receber" and of "sair".
 func withoutStress(words []string) []string {
-	if slices.Contains(words, "sair") || slices.Contains(words, "nao") && !slices.Contains(words, more) {
+	if slices.Contains(words, "sair") || slices.Contains(words, "nao") && !slices.Contains(words, wordMore) {
 		return words
 	}
-	return without(words, now)
+	return without(words, wordNow)
 }
 
 func certaintyOfWords(words []string) Certainty {
@@ -79,7 +79,7 @@ func consists(words []string, least Certainty) bool {
 		if !ends[i] {
 			continue
 		}
-		ends[i+1] = ends[i+1] || slices.Contains(messages, words[i]) || least == Perhaps && words[i] == now
+		ends[i+1] = ends[i+1] || slices.Contains(messageWords, words[i]) || least == Perhaps && words[i] == wordNow
 		for _, n := range beginnings(words[i:], least) {
 			ends[i+n] = true
 		}

@@ -7,12 +7,12 @@ import (
 
 const (
 	maxPhrase = 6       // words of a phrase
-	more      = "mais"  // most phrases can have it
-	now       = "agora" // see withoutStress
+	wordMore  = "mais"  // most phrases can have it
+	wordNow   = "agora" // see withoutStress
 )
 
-// messages are the words for what people get. They can follow each phrase: parar ofertas.
-var messages = []string{"mensagens", "ofertas", "spam"}
+// messageWords are the words for what people get. They can follow each phrase: parar ofertas.
+var messageWords = []string{"mensagens", "ofertas", "spam"}
 
 // refusals are words of refusal, in the words of spelled. Two of them together may be an opt-out.
 var refusals = []string{"basta", "chega", "chegade", "cancelar", "tirar", "remover", "bloquear", "perturbar", "incomoda", "spam"}

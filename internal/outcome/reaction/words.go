@@ -41,7 +41,7 @@ func folded(text string) string { return strings.Join(tokensOf(text), " ") }
 // written for "mais".
 var token = regexp.MustCompile(`\p{L}+|\p{N}+|[^\p{L}\p{N}\s*_~"'“”‘’+]+|[\r\n]+`)
 
-// tokensOf returns the words of a folded text. Signs and line breaks after "não" are the word sign, because
+// tokensOf returns the words of a folded text. Signs and line breaks after "não" are signToken, because
 // "Não, quero receber" is not "Não quero receber".
 func tokensOf(text string) (tokens []string) {
 	last := ""
@@ -49,14 +49,14 @@ func tokensOf(text string) (tokens []string) {
 		if first, _ := utf8.DecodeRuneInString(part); unicode.IsLetter(first) || unicode.IsNumber(first) {
 			tokens, last = append(tokens, part), part
 		} else if slices.Contains(noes, last) {
-			tokens, last = append(tokens, sign), sign
+			tokens, last = append(tokens, signToken), signToken
 		}
 	}
-	if last == sign {
+	if last == signToken {
 		tokens = tokens[:len(tokens)-1]
 	}
 	if len(tokens) > 1 && slices.Contains(yous, tokens[0]) && slices.Contains(noes, tokens[1]) {
-		return slices.Insert(tokens, 1, sign) // "Vocês não mandam mensagens" is no wish
+		return slices.Insert(tokens, 1, signToken) // "Vocês não mandam mensagens" is no wish
 	}
 	return tokens
 }
@@ -67,8 +67,8 @@ var yous = []string{"voce", "voces", "vc", "vcs"}
 // noes are the ways to write "não".
 var noes = []string{"nao", "n", "naum", "num", "nun"}
 
-// sign is a word that no phrase has.
-const sign = ","
+// signToken is a word that no phrase has.
+const signToken = ","
 
 // unspaced returns the tokens with the letters of a spaced word as one word: p a r a r.
 func unspaced(tokens []string) (words []string) {
