@@ -23,11 +23,11 @@ const (
 	DueParts  = 4
 )
 
-// CampaignsIndex is a sparse index of META rows that lists the campaigns of a tenant:
-// partition key "listOf" (tenant), sort key "listAs" (the time for which the campaign was first
-// scheduled or else its creation time, and its ID), the name, the creation time, and "test" of a
-// test message. Its attributes are immutable, so further batches cause no index writes. It also lists the BATCH rows that
-// wait: "listOf" has waitsPrefix then.
+// CampaignsIndex is a sparse index that lists the campaigns of a tenant, and those of its batches that wait. A META row
+// has the partition key "listOf" (tenant), the sort key "listAs" (the time for which the campaign was first scheduled or
+// else its creation time, and its ID), the name, the creation time, and "test" of a test message. These do not change, so
+// further batches cause no index writes. A BATCH row is in the index while it waits, with waitsPrefix before the tenant:
+// to begin and to end the wait are index writes.
 const CampaignsIndex = "campaigns"
 
 // Sort keys, and prefixes of keys that are also read back.
