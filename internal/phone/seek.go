@@ -1,12 +1,12 @@
 package phone
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/phone/e164"
 )
 
@@ -167,10 +167,10 @@ const shortestText = 8
 
 // MayBeNumber reports whether a text has as many digits as a local number, and no date.
 func MayBeNumber(text string) bool {
-	return len(strings.TrimPrefix(digitsOf(text), "+")) >= shortestText && !date.MatchString(text)
+	return len(strings.TrimPrefix(digitsOf(text), "+")) >= shortestText && !date().MatchString(text)
 }
 
-var date = regexp.MustCompile(`\b([0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}|[0-9]{2}[-/.][0-9]{2}[-/.][0-9]{4})\b`)
+var date = pattern.AtFirstUse(`\b([0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}|[0-9]{2}[-/.][0-9]{2}[-/.][0-9]{4})\b`)
 
 // namedBy reports whether the reason of a rejection has the number, as the corrected one.
 func (s Sought) namedBy(reason string) bool {

@@ -1,7 +1,6 @@
 package reaction
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -9,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // wordsOf returns the words of a text as the phrases have them: folded, each in one spelling, and without words of
@@ -39,13 +40,13 @@ func folded(text string) string { return strings.Join(tokensOf(text), " ") }
 
 // token matches words, numbers, and signs that can end a sentence. Marks of emphasis and quotes are none, and a + is
 // written for "mais".
-var token = regexp.MustCompile(`\p{L}+|\p{N}+|[^\p{L}\p{N}\s*_~"'“”‘’+]+|[\r\n]+`)
+var token = pattern.AtFirstUse(`\p{L}+|\p{N}+|[^\p{L}\p{N}\s*_~"'“”‘’+]+|[\r\n]+`)
 
 // tokensOf returns the words of a folded text. Signs and line breaks after "não" are signToken, because
 // "Não, quero receber" is not "Não quero receber".
 func tokensOf(text string) (tokens []string) {
 	last := ""
-	for _, part := range token.FindAllString(fold(text), -1) {
+	for _, part := range token().FindAllString(fold(text), -1) {
 		if first, _ := utf8.DecodeRuneInString(part); unicode.IsLetter(first) || unicode.IsNumber(first) {
 			tokens, last = append(tokens, part), part
 		} else if slices.Contains(noes, last) {
