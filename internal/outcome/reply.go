@@ -220,12 +220,13 @@ func (a *Applier) recipientTenant(ctx context.Context, t reaction.EventTask) (te
 // applyFor writes the deliveries for the tenant's endpoints. It returns the tenant's
 // opt-out change; changes reports whether there is one.
 func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h delivery.Event) (c optChange, changes bool, err error) {
+	out, changes, doubtful := reaction.Judge(r.Kind, h.Text, r.content.Postback)
+	r.doubtful = doubtful
 	if r.Kind == reaction.EventReply && !r.again {
 		if err := a.keepReply(ctx, tenant, r, h); err != nil {
 			return c, false, err
 		}
 	}
-	out, changes := reaction.OptChangeOf(r.Kind, h.Text, r.content.Postback)
 	c = optChange{
 		tenant: tenant, event: r.EventTask,
 		OptChange: campaign.OptChange{Phone: h.Phone, Out: out, At: r.At, Origin: campaign.OriginMessage},
@@ -257,7 +258,7 @@ func (a *Applier) keepReply(ctx context.Context, tenant string, r *answer, h del
 // saveReply stores a written reply.
 func (a *Applier) saveReply(ctx context.Context, tenant string, r *answer, h delivery.Event) error {
 	reply := reaction.NewReply(r.At, r.Blob, h.Phone, h.Text)
-	if reaction.MayOptOut(r.Kind, h.Text, r.content.Postback) {
+	if r.doubtful {
 		return a.saveDoubt(ctx, tenant, reply)
 	}
 	return a.Store.SaveReply(ctx, tenant, reply)

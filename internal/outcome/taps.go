@@ -31,6 +31,8 @@ type answer struct {
 	tap   *reaction.Tap
 	batch campaign.Batch
 	again bool // the tap was recorded by an earlier event
+	// doubtful is a reply that may be an opt-out, see reaction.Judge.
+	doubtful bool
 }
 
 // readTap sets the tap of a reply. Replies with other postback data have none. Neither do

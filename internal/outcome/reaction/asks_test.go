@@ -120,6 +120,24 @@ func TestAsksToStop_Contained(t *testing.T) {
 	}
 }
 
+// A typed reply that may be an opt-out is none. A tap and an event are in no doubt.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for want, texts := range map[bool][]string{true: perhaps, false: slices.Concat(surely, never, []string{"Começar", "Parar ™"})} {
+		for _, text := range texts {
+			if _, changes, doubtful := reaction.Judge(reaction.EventReply, text, ""); doubtful != want || changes && doubtful {
+				t.Errorf("%q: changes %v, doubtful %v", text, changes, doubtful)
+			}
+			if _, _, doubtful := reaction.Judge(reaction.EventReply, text, "data"); doubtful {
+				t.Errorf("a tap on %q is doubtful", text)
+			}
+			if _, _, doubtful := reaction.Judge(reaction.EventOptOut, text, ""); doubtful {
+				t.Errorf("an opt-out with the text %q is doubtful", text)
+			}
+		}
+	}
+}
+
 // A suggestion opts out by "parar" alone, whatever else its text says.
 func TestOptChangeOf_Taps(t *testing.T) {
 	t.Parallel()

@@ -11,26 +11,29 @@ import (
 // postback data, opts out only if its text or its data is the keyword PARAR: the suggestion "Cancelar" of an appointment
 // is none. The keyword COMEÇAR opts in, typed or tapped.
 func OptChangeOf(kind EventKind, text, postback string) (out, changes bool) {
+	out, changes, _ = Judge(kind, text, postback)
+	return out, changes
+}
+
+// Judge is OptChangeOf that also reports whether an answer is a typed reply that perhaps asks for no further messages
+// (doubtful). An admin decides then.
+func Judge(kind EventKind, text, postback string) (out, changes, doubtful bool) {
 	if kind != EventReply {
-		return kind == EventOptOut, kind == EventOptOut || kind == EventOptIn
+		return kind == EventOptOut, kind == EventOptOut || kind == EventOptIn, false
 	}
-	keywords := []string{plain(text), plain(postback)}
-	if postback != "" {
+	keywords, asks := []string{plain(text), plain(postback)}, No
+	if postback == "" {
+		asks = AsksToStop(text)
+	} else {
 		keywords = []string{strings.TrimFunc(keywords[0], notLetter), strings.TrimFunc(keywords[1], notLetter)} // "1. Parar"
 	}
 	switch {
-	case slices.Contains(keywords, "parar"), postback == "" && AsksToStop(text) == Sure:
-		return true, true
+	case slices.Contains(keywords, "parar"), asks == Sure:
+		return true, true, false
 	case slices.Contains(keywords, "comecar"):
-		return false, true
+		return false, true, false
 	}
-	return false, false
-}
-
-// MayOptOut reports whether an answer is a typed reply that perhaps asks for no further messages. An admin decides.
-func MayOptOut(kind EventKind, text, postback string) bool {
-	_, changes := OptChangeOf(kind, text, postback)
-	return !changes && kind == EventReply && postback == "" && AsksToStop(text) == Perhaps
+	return false, false, asks == Perhaps
 }
 
 // OnlyReadsAsStop reports whether the text of a suggestion reads as an opt-out, and a tap on it is none.
