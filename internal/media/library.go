@@ -133,6 +133,10 @@ func digest(r io.Reader) (f mediafile.File, err error) {
 
 // Publish copies a checked file to its public key and adds its row. It keeps an existing file of the same content
 // instead. The upload is deleted last, so that a call can be repeated.
+//
+// If the row cannot be added, the public copy stays, and nothing lists it until a repeated call adds the row. It is not
+// deleted even after a definite refusal: all calls for an upload have the same key, and one whose answer was lost, or
+// that runs at the same time, may have added the row.
 func (l *Library) Publish(ctx context.Context, id string, f mediafile.File) (mediafile.File, error) {
 	u, err := l.uploads(f.Tenant).Upload(id)
 	if err != nil {
