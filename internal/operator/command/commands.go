@@ -345,8 +345,8 @@ func userCommand(flags *flag.FlagSet) action {
 	who := account.Person{}
 	flags.StringVar(&who.Tenant, "tenant", "", "`ID` of the tenant, cannot be changed later (required)")
 	flags.StringVar(&who.Email, "email", "", "`ADDRESS` of the person, for signing in (required)")
-	flags.StringVar(&who.Role, "role", "viewer",
-		"`ROLE`: viewer reads, author sends campaigns, approver approves them, admin does everything, none removes the person")
+	flags.StringVar(&who.Role, "role", "",
+		"`ROLE`: viewer reads, author sends campaigns, approver approves them, admin does everything, none removes the person (required)")
 	return func(ctx context.Context, s *stack) (answer, error) {
 		if who.Role == "none" {
 			return removePerson(ctx, s, who)

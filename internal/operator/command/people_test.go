@@ -50,7 +50,7 @@ func TestUser_InviteAndChangeRole(t *testing.T) {
 	if diff := cmp.Diff(want, attributes); diff != "" || !cmp.Equal(groups, []string{"admin"}) {
 		t.Errorf("groups %v, attributes (-want +got):\n%s", groups, diff)
 	}
-	got = c.ok("user", "--tenant", tenant, "--email", email)
+	got = c.ok("user", "--tenant", tenant, "--email", email, "--role", "viewer")
 	if got["password"] != "" || got["known"] != true || got["role"] != "viewer" {
 		t.Errorf("invited again: %v", got)
 	}
@@ -63,17 +63,18 @@ func TestUser_Refused(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)
 	tenant, other, email := c.tenant(), c.tenant(), strings.ToLower(rand.Text())+"@acme.example"
-	c.ok("user", "--tenant", tenant, "--email", email)
+	c.ok("user", "--tenant", tenant, "--email", email, "--role", "viewer")
 	for name, test := range map[string]struct {
 		args []string
 		want string
 	}{
-		"of another tenant":         {[]string{"--tenant", other, "--email", email}, "a user of another tenant"},
-		"unknown tenant":            {[]string{"--tenant", "nowhere", "--email", email}, "does not exist"},
-		"no address":                {[]string{"--tenant", tenant, "--email", "ana"}, "invalid e-mail address"},
+		"of another tenant":         {[]string{"--tenant", other, "--email", email, "--role", "viewer"}, "a user of another tenant"},
+		"unknown tenant":            {[]string{"--tenant", "nowhere", "--email", email, "--role", "viewer"}, "does not exist"},
+		"no address":                {[]string{"--tenant", tenant, "--email", "ana", "--role", "viewer"}, "invalid e-mail address"},
 		"unknown role":              {[]string{"--tenant", tenant, "--email", email, "--role", "owner"}, "use admin, author, approver or viewer"},
-		"no tenant":                 {[]string{"--email", email}, "--tenant is missing"},
-		"nobody":                    {[]string{"--tenant", tenant}, "--email is missing"},
+		"no tenant":                 {[]string{"--email", email, "--role", "viewer"}, "--tenant is missing"},
+		"no role":                   {[]string{"--tenant", tenant, "--email", email}, "--role is missing"},
+		"nobody":                    {[]string{"--tenant", tenant, "--role", "viewer"}, "--email is missing"},
 		"removed by another tenant": {[]string{"--tenant", other, "--email", email, "--role", "none"}, "a user of another tenant"},
 		"removed, and not there":    {[]string{"--tenant", tenant, "--email", "x" + email, "--role", "none"}, "has no account"},
 	} {
@@ -100,7 +101,7 @@ func TestUser_Remove(t *testing.T) {
 	if _, gone := errors.AsType[*types.UserNotFoundException](err); !gone {
 		t.Errorf("the person is still there: %v", err)
 	}
-	if got := c.ok("user", "--tenant", tenant, "--email", email); got["known"] != false || got["password"] == "" {
+	if got := c.ok("user", "--tenant", tenant, "--email", email, "--role", "viewer"); got["known"] != false || got["password"] == "" {
 		t.Errorf("invited again: %v", got)
 	}
 }
