@@ -169,10 +169,10 @@ ON_STACK = $(if $(filter production,$(ENV)),--stack campaign-dispatch,$(if $(ENV
 # $(call flag,--name,VARIABLE) is empty if the variable is not set.
 flag = $(if $(value $2),$1 $(call quoted,$2))
 need = $(if $(value $1),,$(error make $@ needs $1=…, see make help))
-# Ignore NAME from the environment: some shells set it.
-ifneq ($(origin NAME),command line)
-NAME :=
-endif
+# What a command acts on is typed: .local/stack.env and the first call of the API have some of the same names, and some
+# shells set NAME.
+$(foreach name,NAME TENANT CLIENT_ID PHONE AGENT ENDPOINT EMAIL ROLE TEMPLATE ALL CONFIRM,\
+	$(if $(filter command,$(origin $(name))),,$(eval $(name) :=)))
 
 .PHONY: tenant prices agent remove-agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive replay-webhooks drift restore hold reopen rotate-signing-keys list export-number erase-number
 tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=messages-a-second
