@@ -8,10 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // refusing answers a read with the rows of doubtful replies. It refuses their deletions as soon as settledAtOnce wait.
@@ -45,12 +41,7 @@ func TestSettleReplies_ManyFail(t *testing.T) {
 			phone := fmt.Sprint("+", 5511900000000+i)
 			sdk.rows, until[phone] = append(sdk.rows, `{"phone":{"S":"`+phone+`"}}`), time.Time{}
 		}
-		s := New(Tables{Campaigns: "campaigns", Now: time.Now, Client: dynamodb.New(dynamodb.Options{
-			Region:       "us-east-1",
-			BaseEndpoint: aws.String("http://dynamodb.invalid"),
-			Credentials:  credentials.NewStaticCredentialsProvider("id", "secret", ""),
-			HTTPClient:   &http.Client{Transport: sdk},
-		})}).Replies
+		s := New(Tables{Campaigns: "campaigns", Now: time.Now, Client: clientOf(sdk)}).Replies
 		err := s.SettleReplies(t.Context(), "t", until)
 		if err == nil || strings.Count(err.Error(), "AccessDenied") != 1 {
 			t.Errorf("the error is %v, want one refusal", err)

@@ -53,12 +53,17 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (s *script) table() *table {
-	return &table{Tables{Auth: "auth", Campaigns: "campaigns", Client: dynamodb.New(dynamodb.Options{
+	return &table{Tables{Auth: "auth", Campaigns: "campaigns", Client: clientOf(s)}}
+}
+
+// clientOf returns a client of DynamoDB whose calls a transport answers.
+func clientOf(transport http.RoundTripper) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
 		Region:       "us-east-1",
 		BaseEndpoint: aws.String("http://dynamodb.invalid"),
 		Credentials:  credentials.NewStaticCredentialsProvider("id", "secret", ""),
-		HTTPClient:   &http.Client{Transport: s},
-	})}}
+		HTTPClient:   &http.Client{Transport: transport},
+	})
 }
 
 func reply(status int, body io.Reader) answer {
