@@ -25,9 +25,9 @@ import (
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome/reaction"
-	"campaign-dispatch/internal/privacy/suppression/book"
-	"campaign-dispatch/internal/privacy/suppression/listapi"
 	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/reach/suppression/book"
+	"campaign-dispatch/internal/reach/suppression/listapi"
 	"campaign-dispatch/internal/templates"
 )
 

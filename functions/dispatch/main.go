@@ -16,7 +16,9 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/privacy/suppression/lookup"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 )
 
 const (
@@ -30,12 +32,14 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	tables, keys := c.Tables(), kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now)
 	rows, blobs := dynamo.New(tables), s3.New(c.AWS, c.Bucket, c.Local)
+	lists := &lookup.Cache{Store: rows.Lists, Blobs: blobs, Now: time.Now}
 	service := &dispatch.Service{
 		Tokens:      &accesstoken.Verifier{Keys: keys, Now: time.Now},
 		Store:       rows.Acceptance,
 		Blobs:       blobs,
 		Releases:    releasescheduler.New(c),
-		Lists:       &lookup.Cache{Store: rows.Lists, Blobs: blobs, Now: time.Now},
+		Reach:       reach.Lookup{OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now}, Lists: lists},
+		ListNames:   lists.Names,
 		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Calls: dynamo.NewAuthStore(tables), Timeout: limiterTimeout},
 		Now:         time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),

@@ -18,7 +18,9 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 )
 
 const (
@@ -33,9 +35,13 @@ func handler(c app.Config) lambda.Handler {
 	rows, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
 	worker := &intake.Worker{
 		Store: stores.NewIntake(rows), Blobs: blobs, Open: blobs.OpenFile, Tasks: sqs.New(c.AWS, c.IntakeQueueURL, time.Now), Now: time.Now,
-		PartLines: campaign.MaxMessages, OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now},
+		PartLines: campaign.MaxMessages,
 		Dispatch: &dispatch.Service{
 			Store: rows.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
+			Reach: reach.Lookup{
+				OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now},
+				Lists:   &lookup.Cache{Store: rows.Lists, Blobs: blobs, Now: time.Now},
+			},
 			Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 		},
 	}

@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/reaction"
-	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/reach/optout"
 )
 
 type rows struct {

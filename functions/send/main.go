@@ -12,9 +12,10 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/aws/ssm"
-	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/privacy/suppression/lookup"
 	"campaign-dispatch/internal/rcs"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/send"
 )
 
@@ -36,12 +37,14 @@ func handler(c app.Config) lambda.Handler {
 	stores, keys := dynamo.New(c.Tables()), ssm.New(c.AWS, time.Now)
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	sender := &send.Sender{
-		Store:       rows{stores.Batches, stores.Lanes, stores.Ledgers, stores.Templates},
-		Blobs:       blobs,
-		Provider:    &rcs.Client{URL: c.RCSURL, Keys: keys, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now},
-		Recorder:    recorder.New(c, stores),
-		OptOuts:     &optout.Book{Store: stores.OptOuts, Now: time.Now},
-		Lists:       &lookup.Cache{Store: stores.Lists, Blobs: blobs, Now: time.Now},
+		Store:    rows{stores.Batches, stores.Lanes, stores.Ledgers, stores.Templates},
+		Blobs:    blobs,
+		Provider: &rcs.Client{URL: c.RCSURL, Keys: keys, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now},
+		Recorder: recorder.New(c, stores),
+		Reach: reach.Lookup{
+			OptOuts: &optout.Book{Store: stores.OptOuts, Now: time.Now},
+			Lists:   &lookup.Cache{Store: stores.Lists, Blobs: blobs, Now: time.Now},
+		},
 		Queue:       sqs.New(c.AWS, c.SendQueueURL, time.Now),
 		LinkURL:     c.LinkURL,
 		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,

@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/outcome/recount"
 	"campaign-dispatch/internal/privacy/expiry"
-	"campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/reach/suppression/book"
 	"campaign-dispatch/internal/sweep"
 )
 

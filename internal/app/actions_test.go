@@ -58,12 +58,12 @@ func TestTemplate_RolesAllowCalls(t *testing.T) {
 // notCalled are actions behind methods that a function's interfaces have, but that the
 // function does not reach.
 var notCalled = map[string][]string{
-	"campaigns": {"s3:DeleteObject"},       // a list is deleted by its row
-	"dispatch":  {"dynamodb:GetItem"},      // campaign.CallLimit has a method of the same name
-	"exports":   {"dynamodb:BatchGetItem"}, // the heads of batches, which it does not read
-	"intake":    {"dynamodb:DeleteItem"},   // only outcomes divides opt-outs
-	"revoke":    {"s3:PutObject"},          // the end of a campaign that was not cancelled
-	"send":      {"dynamodb:DeleteItem"},   // only outcomes divides opt-outs
+	"campaigns": {"s3:DeleteObject"},                         // a list is deleted by its row
+	"dispatch":  {"dynamodb:GetItem", "dynamodb:DeleteItem"}, // campaign.CallLimit has a method of the same name; only outcomes divides opt-outs
+	"exports":   {"dynamodb:BatchGetItem"},                   // the heads of batches, which it does not read
+	"intake":    {"dynamodb:DeleteItem"},                     // only outcomes divides opt-outs
+	"revoke":    {"s3:PutObject"},                            // the end of a campaign that was not cancelled
+	"send":      {"dynamodb:DeleteItem"},                     // only outcomes divides opt-outs
 }
 
 // calls are what a function or method of an adapter does.

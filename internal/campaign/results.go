@@ -98,6 +98,9 @@ func (r Reason) NotSent() bool {
 // OptedOut reports whether a message was not sent because its recipient had opted out.
 func (c Change) OptedOut() bool { return c.why() == optedOut }
 
+// Suppressed reports whether a message was not sent because its number is on a list.
+func (c Change) Suppressed() bool { return c.why().Code == CodeSuppressed }
+
 // NotSent reports whether a message that ended was never sent, see Reason.NotSent.
 func (c Change) NotSent() bool { return c.why().NotSent() }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch/acceptance"
@@ -11,6 +12,7 @@ import (
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/reach"
 )
 
 // Dispatcher is the Service for the pages and workers of the service itself.
@@ -52,13 +54,21 @@ type Message struct {
 type Verdict struct {
 	Accepted    int // messages to valid numbers
 	Rejected    []Rejection
-	Faults      []Fault // all of them, in the order of the rules
-	InvalidURLs []int   // indexes of the messages with a URL that is not https
+	Faults      []Fault    // all of them, in the order of the rules
+	Withheld    []Withheld // in the order of the call
+	InvalidURLs []int      // indexes of the messages with a URL that is not https
 	Classes     campaign.ClassCounts
 	EachClass   campaign.Classes // of the accepted messages, in order
 	Priced      bool             // there are prices
 	Price       campaign.Money
 	Budget      *campaign.BudgetFigures // nil without limits
+}
+
+// Withheld is an accepted message that would not be sent, because its recipient opted out or is on a list.
+type Withheld struct {
+	Message int // its index in the call
+	reach.Why
+	Class campaign.ClassCounts
 }
 
 // Rejection is a message with an invalid number.
@@ -82,13 +92,14 @@ func (r *Refusal) Error() string { return "dispatch call refused: " + r.Faults[0
 // before has no faults.
 func (s *Service) Check(ctx context.Context, asked Call) (v Verdict, err error) {
 	c := s.newCall(asked)
-	err = s.settle(ctx, c, func(state acceptance.State, earlier numberset.Set) error {
+	err = s.settle(ctx, c, func(state acceptance.State, earlier numberset.Set) (err error) {
 		if r, done := c.receipt(state); done {
 			v = Verdict{Accepted: r.Accepted}
 			return nil
 		}
 		v = c.verdict(state, c.check(state, earlier))
-		return nil
+		v.Withheld, err = s.withheld(ctx, c, state.Template, time.Time{})
+		return err
 	})
 	if err != nil {
 		return v, fmt.Errorf("check a batch of campaign %s: %w", asked.CampaignID, err)

@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/reach"
 )
 
 // Store reads and writes the rows of a dispatch call.
@@ -29,11 +30,13 @@ type Store interface {
 
 // Service accepts dispatch calls.
 type Service struct {
-	Tokens      accesstoken.Authorizer
-	Store       Store
-	Blobs       port.Blobs
-	Releases    port.Releases
-	Lists       Lists
+	Tokens   accesstoken.Authorizer
+	Store    Store
+	Blobs    port.Blobs
+	Releases port.Releases
+	Reach    reach.Lookup
+	// ListNames returns the names of a tenant's lists by number, for dry runs.
+	ListNames   func(ctx context.Context, tenant string) (map[int]string, error)
 	SeenNumbers *SeenNumbers
 	Now         func() time.Time
 	BaseURL     string        // configured base URL, or ""

@@ -12,9 +12,9 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/phone/phonetest"
-	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/privacy/suppression/book"
-	"campaign-dispatch/internal/privacy/suppression/lookup"
+	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/suppression/book"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -72,5 +72,6 @@ func (b *bench) list(numbers []e164.Number) {
 	change := suppression.Change{Settings: &suppression.Settings{Reason: "r"}, Add: numberset.New(numbers)}
 	_, err := lists.Change(b.t.Context(), b.tenant, "all", change, account.AuditEntry{Tenant: b.tenant, At: b.now})
 	b.must(err)
-	b.Lists = &lookup.Cache{Store: b.store, Blobs: blobs, Now: b.Now}
+	cache := &lookup.Cache{Store: b.store, Blobs: blobs, Now: b.Now}
+	b.Reach.Lists, b.ListNames = cache, cache.Names
 }

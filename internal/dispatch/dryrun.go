@@ -23,11 +23,21 @@ type dryAnswer struct {
 	Errors   []dryProblem `json:"errors"`
 	// Warnings: these do not prevent the call from being accepted, but may be mistakes.
 	RepeatedNumbers int `json:"repeatedNumbers"`
-	// Suppressed are the lists that would keep messages from their numbers.
+	// Withheld are the accepted messages that would not be sent, because of opt-outs or of lists.
+	Withheld []withheld `json:"withheld"`
+	// Suppressed are those of Withheld that are because of lists.
 	Suppressed   []suppressed `json:"suppressed"`
 	TextTooLong  findings     `json:"textTooLong"`
 	InvalidURL   findings     `json:"invalidUrl"`
 	UnknownNames findings     `json:"unknownNames"`
+}
+
+// withheld are accepted messages that would end with a code.
+type withheld struct {
+	Code     string          `json:"code"`
+	List     string          `json:"list,omitempty"` // of the code suppressed
+	Messages int             `json:"messages"`
+	Price    *campaign.Money `json:"price,omitempty"` // nil without prices
 }
 
 // suppressed is how many accepted messages would end with the code suppressed because of a list.
@@ -57,7 +67,7 @@ const maxErrors = 100
 // newDryAnswer returns the answer to a dry run.
 func newDryAnswer(c *call, state acceptance.State, found faults) dryAnswer {
 	a := dryAnswer{
-		answer: newAnswer(c.req), DryRun: true, Valid: len(found) == 0, Errors: []dryProblem{}, Suppressed: []suppressed{},
+		answer: newAnswer(c.req), DryRun: true, Valid: len(found) == 0, Errors: []dryProblem{}, Withheld: []withheld{}, Suppressed: []suppressed{},
 		RepeatedNumbers: c.req.repeatedNumbers(), UnknownNames: c.client.unknown.findings(),
 	}
 	for _, f := range found[:min(len(found), maxErrors)] {

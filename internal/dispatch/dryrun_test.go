@@ -67,7 +67,7 @@ func TestDryRun_NoWarnings(t *testing.T) {
 	})
 	got := b.dryRun(body)
 	if !got.Valid || !strings.HasSuffix(got.body,
-		`"errors":[],"repeatedNumbers":0,"suppressed":[],"textTooLong":{"count":0,"pointers":[]},"invalidUrl":{"count":0,"pointers":[]},"unknownNames":{"count":0,"pointers":[]}}`) {
+		`"errors":[],"repeatedNumbers":0,"withheld":[],"suppressed":[],"textTooLong":{"count":0,"pointers":[]},"invalidUrl":{"count":0,"pointers":[]},"unknownNames":{"count":0,"pointers":[]}}`) {
 		t.Errorf("answered %s", got.body)
 	}
 	if got := b.post(body); strings.Contains(got.body, "unknownNames") {

@@ -124,7 +124,7 @@ func (s *Service) answer(ctx context.Context, c *call, state acceptance.State, e
 		return body, http.StatusAccepted, err
 	case c.client.dryRun:
 		a := newDryAnswer(c, state, c.check(state, earlier))
-		if a.Suppressed, err = s.suppressed(ctx, c, state.Template); err == nil {
+		if err = s.addWithheld(ctx, c, state.Template, &a); err == nil {
 			body, err = httpapi.EncodeJSON(a)
 		}
 		return body, http.StatusOK, err

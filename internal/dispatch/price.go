@@ -78,7 +78,9 @@ type dryPrice struct {
 	Currency string         `json:"currency"`
 	Basic    campaign.Money `json:"basic"`
 	Single   campaign.Money `json:"single"`
-	Total    campaign.Money `json:"total"`
+	Total    campaign.Money `json:"total"` // of all accepted messages, which is what the budget reserves
+	// Expected is the price without the messages that are withheld.
+	Expected campaign.Money `json:"expected"`
 }
 
 // show sets the fields of a dry run's answer.
@@ -88,7 +90,7 @@ func (b bill) show(a *dryAnswer) {
 	}
 	a.Classes = &b.counts
 	if b.prices.Set() {
-		a.Price = &dryPrice{campaign.Currency, b.prices.Basic, b.prices.Single, b.cost()}
+		a.Price = &dryPrice{campaign.Currency, b.prices.Basic, b.prices.Single, b.cost(), b.cost()}
 	}
 	if b.budget != nil {
 		a.Budget = b.budget.Figures()

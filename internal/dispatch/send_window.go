@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi/jsonscan"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 )
 
 const (
@@ -135,7 +135,7 @@ var dayNames = [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday
 
 // checkSendWindow adds the fault of a window that has nothing in common with the tenant's: on a day that the call
 // names, or on all days.
-func (f *faults) checkSendWindow(asked sendWindow, p policy.Policy, t campaign.Traffic) {
+func (f *faults) checkSendWindow(asked sendWindow, p reach.Policy, t campaign.Traffic) {
 	rule, ruled := p.Rule(t)
 	if asked.week == nil || !ruled {
 		return
@@ -153,10 +153,10 @@ func (f *faults) checkSendWindow(asked sendWindow, p policy.Policy, t campaign.T
 }
 
 // hours returns when the messages of the call may go. They may always go if the template cannot be used.
-func (c *call) hours(state acceptance.State) policy.Hours {
+func (c *call) hours(state acceptance.State) reach.Hours {
 	t := state.Template
 	if t == nil || t.Tenant != c.tenant || c.asked.Test || state.Meta != nil && state.Meta.Test {
-		return policy.Hours{}
+		return reach.Hours{}
 	}
 	return state.Policy.Of(t.Traffic, c.req.sendWindow.week)
 }
@@ -175,7 +175,7 @@ func (c *call) sortByZone(state acceptance.State) {
 }
 
 // zoneOf returns a function that returns the zone of an accepted message.
-func (q *request) zoneOf(h policy.Hours) func(i int) window.Zone {
+func (q *request) zoneOf(h reach.Hours) func(i int) window.Zone {
 	zones := make([]window.Zone, len(q.messages))
 	for i := range q.accepted {
 		zones[i] = h.ZoneOf(uint64(q.messages[i].number))
@@ -184,7 +184,7 @@ func (q *request) zoneOf(h policy.Hours) func(i int) window.Zone {
 }
 
 // zones counts the accepted messages by zone, nil if no send window applies.
-func (q *request) zones(h policy.Hours) []window.Count {
+func (q *request) zones(h reach.Hours) []window.Count {
 	if !h.Limited() {
 		return nil
 	}

@@ -26,7 +26,9 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/privacy/suppression/lookup"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -84,13 +86,14 @@ func newBench(t *testing.T) *bench {
 		t: t, store: store, auth: auth, now: now, tenant: "t-" + rand.Text(), clientID: "rcs_" + rand.Text(),
 		template: newUUID(), plain: newUUID(), handoffs: &handoffs{},
 	}
+	lists := &lookup.Cache{Store: dynamo.New(tables).Lists, Now: store.Tables().Now}
 	b.Service = &dispatch.Service{
 		Tokens: holder{claims: accesstoken.Claims{Tenant: b.tenant, ClientID: b.clientID, Scope: account.ScopeDispatch}},
 		Store:  store,
 		Blobs: &s3.Store{
 			Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"],
 		},
-		Lists: &lookup.Cache{Store: dynamo.New(tables).Lists, Now: store.Tables().Now}, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: store.Tables().Now,
+		Reach: reach.Lookup{OptOuts: &optout.Book{Store: store, Now: store.Tables().Now}, Lists: lists}, ListNames: lists.Names, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: store.Tables().Now,
 		BaseURL: "https://api.example.test", Lead: 5 * time.Minute, SweepDelay: 2 * time.Minute,
 	}
 	b.seed()

@@ -298,9 +298,11 @@ func (s *Service) discard(ctx context.Context, d *decision) error {
 
 // Quote is what a campaign costs at the prices of now.
 type Quote struct {
-	Priced   bool           // there are prices
-	Price    campaign.Money // of the messages to people who have not opted out
-	Reserves campaign.Money // of all accepted messages, which is what its acceptance reserves
+	Priced bool           // there are prices
+	Price  campaign.Money // of the messages to people from whom none is withheld
+	// OptedOut and Suppressed are the prices of the messages that are withheld.
+	OptedOut, Suppressed campaign.Money
+	Reserves             campaign.Money // of all accepted messages, which is what its acceptance reserves
 	// Budget is the budget of the day of sending, with Reserves as its cost; nil without limits.
 	Budget *campaign.BudgetFigures
 }
@@ -315,7 +317,10 @@ func (s *Service) Quote(ctx context.Context, sub submission.Submission) (q Quote
 		return q, err
 	}
 	found := sub.Check.Findings
-	q = Quote{Priced: true, Price: billing.Of(found.SentClasses()), Reserves: billing.Of(found.Classes)}
+	q = Quote{
+		Priced: true, Price: billing.Of(found.SentClasses()), Reserves: billing.Of(found.Classes),
+		OptedOut: billing.Of(found.OptedOutClasses), Suppressed: billing.Of(found.SuppressedClasses),
+	}
 	if !billing.Limited() {
 		return q, nil
 	}

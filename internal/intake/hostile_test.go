@@ -39,12 +39,6 @@ func (noBlobs) List(context.Context, string) iter.Seq2[campaign.Blob, error] {
 	return func(func(campaign.Blob, error) bool) {}
 }
 
-type nobodyOptedOut struct{}
-
-func (nobodyOptedOut) Of(context.Context, string, time.Time) (func(string) bool, error) {
-	return func(string) bool { return false }, nil
-}
-
 type source struct{ *bytes.Reader }
 
 func (source) BytesRead() int64 { return 0 }
@@ -86,7 +80,7 @@ func TestWorker_SlowFile(t *testing.T) {
 func handled(ctx context.Context, t *testing.T, state submission.State, file []byte) submission.Submission {
 	t.Helper()
 	store := &oneSubmission{stored: submission.Submission{State: state}}
-	w := &intake.Worker{Store: templates{store}, Blobs: noBlobs{}, OptOuts: nobodyOptedOut{}, PartLines: 2, Tasks: &queue{}, Open: func(context.Context, string, string) (port.File, int64, error) {
+	w := &intake.Worker{Store: templates{store}, Blobs: noBlobs{}, PartLines: 2, Tasks: &queue{}, Open: func(context.Context, string, string) (port.File, int64, error) {
 		return source{bytes.NewReader(file)}, int64(len(file)), nil
 	}}
 	if err := w.Handle(ctx, []submission.Task{{}})[0]; err != nil {

@@ -33,7 +33,12 @@ import (
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/recount"
-	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/suppression/book"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -160,10 +165,11 @@ func (c *company) must(err error) {
 func (c *company) worker(store *dynamotest.Store, blobs *s3.Store, tasks port.Queue) *intake.Worker {
 	now := func() time.Time { return c.now }
 	return &intake.Worker{
-		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: max(2, c.partLines), OptOuts: &optout.Book{Store: store, Now: now},
+		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: max(2, c.partLines),
 		Open: blobs.OpenFile,
 		Dispatch: &dispatch.Service{
 			Store: store, Blobs: blobs, Releases: noReleases{}, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: now, Lead: time.Minute,
+			Reach: reach.Lookup{OptOuts: &optout.Book{Store: store, Now: now}, Lists: &lookup.Cache{Store: store, Blobs: blobs, Now: now}},
 		},
 	}
 }
@@ -282,6 +288,15 @@ func (c *company) files(sub submission.Submission) (names []string) {
 	return names
 }
 
+// list saves a list that keeps all messages from numbers.
+func (c *company) list(name string, numbers ...uint64) {
+	c.t.Helper()
+	lists := &book.Book{Store: c.store, Blobs: c.blobs, Now: func() time.Time { return c.now }}
+	change := suppression.Change{Settings: &suppression.Settings{Reason: "r"}, Add: numberset.New(numbers)}
+	_, err := lists.Change(c.t.Context(), c.tenant, name, change, account.AuditEntry{Tenant: c.tenant, At: c.now})
+	c.must(err)
+}
+
 const five = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n11988880003;c;Caio\n11988880004;d;Davi\n11988880005;e;Eva\n"
 
 func TestSubmission_Findings(t *testing.T) {
@@ -289,12 +304,14 @@ func TestSubmission_Findings(t *testing.T) {
 	c := newCompany(t)
 	c.must((&optout.Book{Store: c.store, Now: func() time.Time { return c.now }}).Record(t.Context(), c.tenant,
 		[]campaign.OptChange{{Phone: "+5511988880002", Out: true, At: noon}}))
+	c.list("procon", 5511988880002, 5511988880005)
 	sub := c.ready(five+"11988880001;again;Ana\n11988880006;;Fay\n11988880007;g;\n123;h;Gil\n", nil)
 	want := submission.Findings{
 		Accepted: 5, OptedOut: 1, Rejected: sub.Check.Findings.Rejected,
 		Classes: campaign.ClassCounts{Basic: 5}, OptedOutClasses: campaign.ClassCounts{Basic: 1},
+		Suppressed: map[int]int{1: 1}, SuppressedClasses: campaign.ClassCounts{Basic: 1},
 		Repeated: submission.Lines{Count: 1, First: []int{7}},
-		Zones:    map[window.Zone]int{window.SaoPaulo: 4},
+		Zones:    map[window.Zone]int{window.SaoPaulo: 3},
 		Omitted: []submission.LineFault{
 			{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{8}}},
 			{Code: "missing_variable", Column: "nome", Lines: submission.Lines{Count: 1, First: []int{9}}},
@@ -309,7 +326,7 @@ func TestSubmission_Findings(t *testing.T) {
 		kinds[l.Line] = l.Kind
 	}
 	left := map[int]submission.Kind{
-		3: submission.KindOptedOut, 7: submission.KindRepeated, 8: submission.KindFaulty, 9: submission.KindFaulty, 10: submission.KindInvalid,
+		3: submission.KindOptedOut, 6: submission.KindSuppressed, 7: submission.KindRepeated, 8: submission.KindFaulty, 9: submission.KindFaulty, 10: submission.KindInvalid,
 	}
 	if diff := cmp.Diff(left, kinds); diff != "" {
 		t.Errorf("lines that get no message (-want +got):\n%s", diff)

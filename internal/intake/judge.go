@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
@@ -17,16 +16,15 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone/area"
+	"campaign-dispatch/internal/reach"
 )
 
 // judged is what becomes of the lines of a part.
 type judged struct {
 	part    part
 	verdict dispatch.Verdict     // of the part
-	out     []submission.LeftOut // in the order of the file, with the numbers of the part that are invalid or opted out
-	// optedOutClasses are the classes of the messages to people who opted out.
-	optedOutClasses campaign.ClassCounts
-	zones           map[window.Zone]int // of the people, by area code
+	out     []submission.LeftOut // in the order of the file, with the numbers of the part that are invalid or withheld
+	zones   map[window.Zone]int  // of the people, by area code
 }
 
 // maxRounds is how often a number may get its next line in a part, because the one before has a fault.
@@ -82,7 +80,7 @@ func firstFaults(v dispatch.Verdict) map[int]dispatch.Fault {
 	return first
 }
 
-// complete adds the lines with a number that is repeated, invalid or opted out.
+// complete adds the lines with a number that is repeated, invalid or withheld.
 func (r *reader) complete(j *judged, s *sorter) {
 	for _, m := range s.repeated {
 		j.out = append(j.out, leftOut(m, submission.KindRepeated, "", ""))
@@ -90,27 +88,34 @@ func (r *reader) complete(j *judged, s *sorter) {
 	for _, rejected := range j.verdict.Rejected {
 		j.out = append(j.out, leftOut(j.part[rejected.Message], submission.KindInvalid, rejected.Code, ""))
 	}
-	j.addOptedOut(func(m submission.Message) bool {
-		return m.Number != 0 && r.optedOut(strconv.FormatUint(m.Number, 10))
-	})
+	j.addWithheld()
 	slices.SortFunc(j.out, func(a, b submission.LeftOut) int { return cmp.Compare(a.Line, b.Line) })
 }
 
-// addOptedOut adds the accepted messages to people who opted out, and counts the others by zone.
-func (j *judged) addOptedOut(optedOut func(m submission.Message) bool) {
+// addWithheld adds the accepted messages that are withheld from their people, and counts the others by zone.
+func (j *judged) addWithheld() {
 	j.zones = map[window.Zone]int{}
-	rejected := 0 // of the messages so far
+	rejected, withheld := j.verdict.Rejected, j.verdict.Withheld
 	for at, m := range j.part {
 		switch {
-		case rejected < len(j.verdict.Rejected) && j.verdict.Rejected[rejected].Message == at:
-			rejected++
-		case optedOut(m):
-			j.out = append(j.out, leftOut(m, submission.KindOptedOut, "", ""))
-			j.optedOutClasses.Add(j.verdict.EachClass.Of(at - rejected))
+		case len(rejected) > 0 && rejected[0].Message == at:
+			rejected = rejected[1:]
+		case len(withheld) > 0 && withheld[0].Message == at:
+			j.out = append(j.out, withheldLine(m, withheld[0].Why))
+			withheld = withheld[1:]
 		default:
 			j.zones[area.Zone(m.Number)]++
 		}
 	}
+}
+
+func withheldLine(m submission.Message, why reach.Why) submission.LeftOut {
+	if why.Code == campaign.CodeOptedOut {
+		return leftOut(m, submission.KindOptedOut, "", "")
+	}
+	l := leftOut(m, submission.KindSuppressed, "", "")
+	l.List = why.List
+	return l
 }
 
 func (j judged) addTo(f *submission.Findings) {
@@ -119,7 +124,9 @@ func (j judged) addTo(f *submission.Findings) {
 	}
 	f.Accepted += j.verdict.Accepted
 	f.Classes.Add(j.verdict.Classes)
-	f.OptedOutClasses.Add(j.optedOutClasses)
+	for _, w := range j.verdict.Withheld {
+		f.AddWithheldClass(w.Code, w.Class)
+	}
 	f.AddZones(j.zones)
 	addGeneral(f, j.verdict)
 	for _, at := range j.verdict.InvalidURLs {

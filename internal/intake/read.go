@@ -6,9 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -27,9 +27,8 @@ const partWeight = 3 << 20
 type reader struct {
 	*Worker
 	submission.Submission
-	source   port.File
-	seen     map[uint64]struct{} // the numbers so far
-	optedOut func(phone string) bool
+	source port.File
+	seen   map[uint64]struct{} // the numbers so far
 }
 
 // read continues to read a file, until it is read or the time is over.
@@ -82,9 +81,6 @@ func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) 
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.optedOut, err = w.OptOuts.Of(ctx, sub.Tenant, time.Time{}); err != nil {
-		return nil, nil, err
-	}
 	if err := r.skip(ctx, rows); err != nil {
 		return nil, nil, err
 	}
@@ -117,7 +113,7 @@ func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.Kind != submission.KindOptedOut {
+		if !l.Kind.Withheld() {
 			lines = append(lines, l.Line)
 		}
 	}
@@ -247,6 +243,7 @@ func (r *reader) restart(ctx context.Context) error {
 // clone returns findings whose lists can be changed.
 func clone(f submission.Findings) submission.Findings {
 	f.General, f.Omitted, f.Rejected = slices.Clone(f.General), slices.Clone(f.Omitted), slices.Clone(f.Rejected)
+	f.Suppressed, f.Zones = maps.Clone(f.Suppressed), maps.Clone(f.Zones)
 	return f
 }
 

@@ -19,7 +19,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/reach/optout"
 )
 
 // take gives a small file to a service that does the steps in the request, as the form does.

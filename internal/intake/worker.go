@@ -79,7 +79,6 @@ type Worker struct {
 	// Open opens an uploaded file that still has the tag.
 	Open      func(ctx context.Context, key, tag string) (file port.File, size int64, err error)
 	Dispatch  dispatch.Dispatcher
-	OptOuts   port.OptOuts
 	Tasks     port.Queue
 	Now       func() time.Time
 	PartLines int // the most messages of a part

@@ -21,7 +21,7 @@ import (
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/outcome/reaction"
-	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/feed"
 	"campaign-dispatch/localstack/lab/metering"

@@ -25,8 +25,8 @@ import (
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/phone/phonetest"
 	"campaign-dispatch/internal/privacy"
-	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query/search"
+	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/localstack/stackenv"
 )
 

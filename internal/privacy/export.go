@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/query/search"
+	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 

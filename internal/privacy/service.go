@@ -21,7 +21,7 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 )

@@ -8,7 +8,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 )
 
 const maxBatches = 500
@@ -68,10 +68,10 @@ type cancellation struct {
 
 // waiting are pending messages that no function sends until something happens.
 type waiting struct {
-	Zone     string        `json:"zone,omitempty"`
-	Messages int           `json:"messages"`
-	OpensAt  time.Time     `json:"opensAt,omitzero"`
-	Reason   policy.Reason `json:"reason"`
+	Zone     string       `json:"zone,omitempty"`
+	Messages int          `json:"messages"`
+	OpensAt  time.Time    `json:"opensAt,omitzero"`
+	Reason   reach.Reason `json:"reason"`
 }
 
 // submission counts the lines of the campaign's file and the people in them.
@@ -100,7 +100,7 @@ func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
 	}
 	answer := newCampaignAnswer(c, after)
 	answer.CampaignID = r.PathValue("campaignId") // in the case that the client used
-	held, err := policy.WaitingOf(r.Context(), s.Store, c, s.Now())
+	held, err := reach.WaitingOf(r.Context(), s.Store, c, s.Now())
 	if err != nil {
 		return fmt.Errorf("read what a campaign waits for: %w", err)
 	}

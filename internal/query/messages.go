@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/query/search"
+	"campaign-dispatch/internal/reach/suppression"
 )
 
 // maxScan is the number of batches that one request reads. A page may therefore be

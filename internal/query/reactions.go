@@ -34,6 +34,8 @@ func (s *Service) matcher(ctx context.Context, q scanRequest, b campaign.Batch) 
 			return tapped[index]
 		case search.ReactionOptedOut:
 			return latest[index].OptedOut()
+		case search.ReactionSuppressed:
+			return latest[index].Suppressed()
 		}
 		return true
 	}, nil
@@ -60,6 +62,8 @@ func (q scanRequest) mayReact(b campaign.BatchProgress) bool {
 		return b.Head.Tapped+b.Head.Clicked > 0
 	case search.ReactionOptedOut:
 		return b.Head.OptedOut() > 0
+	case search.ReactionSuppressed:
+		return b.Head.Suppressed() > 0
 	}
 	return true
 }

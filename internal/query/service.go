@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -33,7 +33,7 @@ type Store interface {
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
-	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
+	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 }
 

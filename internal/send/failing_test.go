@@ -66,7 +66,7 @@ func TestSender_UnreadableList(t *testing.T) {
 	t.Parallel()
 	g := newSenderFixture(3)
 	sender := g.sender()
-	sender.Lists = unreadableLists{}
+	sender.Reach.Lists = unreadableLists{}
 	errs := sender.Handle(t.Context(), []outgoing.SendTask{g.frame(0)})
 	if len(errs) != 1 || !errors.Is(errs[0], campaign.ErrDamaged) || len(g.accepted()) > 0 || len(g.outcomes) > 0 {
 		t.Errorf("%d messages were sent and %d ended, %v", len(g.accepted()), len(g.outcomes), errs)

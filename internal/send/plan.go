@@ -102,15 +102,10 @@ func (s *Sender) decide(ctx context.Context, r *run) error {
 	if len(open) == 0 {
 		return nil
 	}
-	optedOut, err := s.OptOuts.Of(ctx, r.batch.Tenant, r.released())
-	if err != nil {
+	var err error
+	if r.rules.Withheld, err = s.Reach.Withheld(ctx, r.batch.Tenant, r.template.Traffic, r.released()); err != nil {
 		return err
 	}
-	listOf, err := s.Lists.Of(ctx, r.batch.Tenant, r.template.Traffic, r.released())
-	if err != nil {
-		return err
-	}
-	r.rules.OptedOut, r.rules.ListOf = optedOut, listOf
 	now := s.Now()
 	for _, j := range open {
 		j.apply(r.rules.Decide(j.message, now), now)

@@ -12,15 +12,15 @@ import (
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/policy"
 )
 
 type run struct {
 	batch       campaign.Batch
 	route       outgoing.Route
 	template    campaign.Template
-	rules       policy.Rules
+	rules       reach.Rules
 	rateLimit   outgoing.RateLimit // last seen rate limit of the agent
 	closes      time.Time          // when the next send window closes, zero for never
 	every       time.Duration      // time between two messages of the run, 0 for no limit
@@ -72,14 +72,14 @@ func (j *job) setOutcome(outcome campaign.Outcome, code string, at time.Time) {
 }
 
 // apply sets the outcome of a message that ends, and reports whether the message may be sent.
-func (j *job) apply(d policy.Decision, now time.Time) bool {
+func (j *job) apply(d reach.Decision, now time.Time) bool {
 	switch d.Do {
-	case policy.End:
+	case reach.End:
 		j.setOutcome(d.Outcome, d.Code, now)
 		j.change.List = d.List
-	case policy.Wait:
+	case reach.Wait:
 		j.waits = true
-	case policy.Send:
+	case reach.Send:
 		return true
 	}
 	return false

@@ -16,8 +16,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/policy"
 )
 
 // Store reads what a frame needs, and changes its batch and the rate limit of its agent.
@@ -38,21 +38,13 @@ type Provider interface {
 	Send(ctx context.Context, agent campaign.Agent, d outgoing.Message) error
 }
 
-// Lists reads the lists of numbers that get no messages.
-type Lists interface {
-	// Of returns a function that returns the number of the list that keeps a message of a purpose from
-	// an E.164 number, 0 for none, as of since or later.
-	Of(ctx context.Context, tenant string, traffic campaign.Traffic, since time.Time) (func(phone string) (list int), error)
-}
-
 // Sender sends frames. Tasks can be repeated. After a crash, the task's next receive or sweep resumes.
 type Sender struct {
 	Store       Store
 	Blobs       payload.Blobs
 	Provider    Provider
 	Recorder    port.Recorder
-	OptOuts     port.OptOuts
-	Lists       Lists
+	Reach       reach.Lookup
 	Queue       port.Queue // the send queue
 	Concurrency int        // number of concurrent sends per call of Handle
 	// LinkURL is the base URL of links that count clicks. It can be "".
@@ -179,7 +171,7 @@ func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok
 	}
 	return &run{
 		batch: b, route: route, rateLimit: route.RateLimit, template: template, started: s.Now(),
-		rules: policy.Rules{Batch: b, Hours: route.Policy.OfBatch(b, template.Traffic)},
+		rules: reach.Rules{Batch: b, Hours: route.Policy.OfBatch(b, template.Traffic)},
 	}, true, nil
 }
 

@@ -15,8 +15,8 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/policy"
 )
 
 func TestHandle_Frame(t *testing.T) {
@@ -167,7 +167,7 @@ func TestHandle_ClosingOfAnotherZone(t *testing.T) {
 		}
 		g.payload, g.batch.Offsets = w.Finish()
 		g.batch.Zones = []window.Count{{Zone: window.Manaus, Messages: 100}}
-		g.route.Policy = policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}}
+		g.route.Policy = reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
 		g.waitBehindOther(time.Hour)
 		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)

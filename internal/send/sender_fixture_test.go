@@ -14,6 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
 )
@@ -97,7 +98,7 @@ func newSenderFixture(messages int) *senderFixture {
 
 func (g *senderFixture) sender() *send.Sender {
 	return &send.Sender{
-		Store: g, Blobs: g, Provider: senderFixtureProvider{g}, Recorder: g, OptOuts: g, Lists: noLists{}, Queue: g,
+		Store: g, Blobs: g, Provider: senderFixtureProvider{g}, Recorder: g, Reach: reach.Lookup{OptOuts: g, Lists: noLists{}}, Queue: g,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 }

@@ -30,11 +30,11 @@ import (
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy/expiry"
-	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/privacy/suppression/lookup"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/policy"
 	"campaign-dispatch/internal/send/release"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/sweep/overdue"
@@ -172,8 +172,9 @@ func (w *pipeline) sender(concurrency int) sqs.Handler {
 	m := mortal{w}
 	s := &send.Sender{
 		Store: m, Blobs: m, Provider: m, Recorder: w.recorder(), Queue: mortalQueue{m, w.frames},
-		OptOuts:     &optout.Book{Store: m, Now: w.clock},
-		Lists:       &lookup.Cache{Store: w.store, Blobs: m, Now: w.clock},
+		Reach: reach.Lookup{
+			OptOuts: &optout.Book{Store: m, Now: w.clock}, Lists: &lookup.Cache{Store: w.store, Blobs: m, Now: w.clock},
+		},
 		Concurrency: concurrency, SweepAfter: sweepAfter, Now: w.clock,
 	}
 	return sqs.BatchHandler(s.Handle)
@@ -630,8 +631,8 @@ func (m mortal) PostponeCheck(ctx context.Context, b campaign.Batch, next time.T
 	return call(m, "PostponeCheck", func() (bool, error) { return m.w.store.PostponeCheck(ctx, b, next) })
 }
 
-func (m mortal) SendPolicy(ctx context.Context, tenant string) (policy.Policy, error) {
-	return call(m, "SendPolicy", func() (policy.Policy, error) { return m.w.store.SendPolicy(ctx, tenant) })
+func (m mortal) SendPolicy(ctx context.Context, tenant string) (reach.Policy, error) {
+	return call(m, "SendPolicy", func() (reach.Policy, error) { return m.w.store.SendPolicy(ctx, tenant) })
 }
 
 func (m mortal) Resumed(ctx context.Context) ([]string, error) {

@@ -19,8 +19,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/policy"
 	"campaign-dispatch/internal/sweep/overdue"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -147,7 +147,7 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 		if part.has(shard) {
 			sweeps = append(sweeps, &shardSweep{
 				sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]outgoing.Route{},
-				templates: policy.Remember(s.Store), resumed: resumed, wakes: wakes[shard],
+				templates: reach.Remember(s.Store), resumed: resumed, wakes: wakes[shard],
 			})
 		}
 	}
@@ -180,7 +180,7 @@ type shardSweep struct {
 	shard     int
 	semaphore semaphore
 	routes    map[routeKey]outgoing.Route
-	templates policy.Templates
+	templates reach.Templates
 	actions   map[action]int
 	held      []heldBatch
 	holding   *atomic.Bool  // set if any sweep holds a batch; all sweeps then stop early
@@ -394,7 +394,7 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 		b.Waiting = true
 		return paused, s.check(ctx, b, outgoing.WaitUntil(b, s.Now()))
 	}
-	hours, err := policy.Load(ctx, r.templates, route.Policy, b)
+	hours, err := reach.Load(ctx, r.templates, route.Policy, b)
 	if err != nil {
 		return failed, err
 	}

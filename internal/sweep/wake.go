@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/policy"
 )
 
 // subjectAll is the subject of the pause of all tenants.
@@ -24,7 +24,7 @@ type subjects []string
 func (s subjects) of(b campaign.Batch) bool {
 	return slices.ContainsFunc(s, func(subject string) bool {
 		return b.Waiting && (subject == "agent#"+b.AgentID || of(subject, b.ID)) ||
-			b.WaitingZones != 0 && subject == policy.Changed(b.Tenant)
+			b.WaitingZones != 0 && subject == reach.Changed(b.Tenant)
 	})
 }
 
@@ -74,7 +74,7 @@ func (s *Sweeper) shardOf(ref campaign.BatchRef) int { return s.Store.DueShard(r
 
 // tenantOf returns the tenant that a subject is about, "" for all tenants.
 func (s *Sweeper) tenantOf(ctx context.Context, subject string) (string, error) {
-	if tenant, ok := policy.ChangedTenant(subject); ok {
+	if tenant, ok := reach.ChangedTenant(subject); ok {
 		return tenant, nil
 	}
 	if tenant, ok := campaign.PausedTenant(subject); ok {

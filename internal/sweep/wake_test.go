@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/sweep/overdue"
 )
@@ -67,11 +67,11 @@ func TestSweep_ReadsTheWaitingBatchesOfTheTenant(t *testing.T) {
 		want  []string // the tenants
 		later bool     // whether rows that are due later are read
 	}{
-		"policy":          {[]string{policy.Changed("acme")}, sweep.Part{}, []string{"acme"}, false},
+		"policy":          {[]string{reach.Changed("acme")}, sweep.Part{}, []string{"acme"}, false},
 		"tenant":          {[]string{"tenant#acme"}, sweep.Part{}, []string{"acme"}, false},
 		"campaign":        {[]string{campaign.PauseSubject(id)}, sweep.Part{}, []string{"a#b"}, false},
 		"agent":           {[]string{"agent#1"}, sweep.Part{}, []string{"owner of 1"}, false},
-		"twice a tenant":  {[]string{policy.Changed("acme"), "tenant#acme"}, sweep.Part{}, []string{"acme"}, false},
+		"twice a tenant":  {[]string{reach.Changed("acme"), "tenant#acme"}, sweep.Part{}, []string{"acme"}, false},
 		"of another part": {[]string{"tenant#acme"}, sweep.Part{Part: 1, Of: 4}, nil, false},
 		"of this part":    {[]string{"tenant#acme"}, sweep.Part{Part: 0, Of: 4}, []string{"acme"}, false},
 		"all tenants":     {[]string{"all"}, sweep.Part{}, nil, true},

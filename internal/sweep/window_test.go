@@ -10,19 +10,19 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/policy"
 )
 
 // weekdays is a policy for promotions: Monday to Friday from 9 to 21 o'clock.
-func weekdays() policy.Policy {
-	rule := policy.Usual()
+func weekdays() reach.Policy {
+	rule := reach.Usual()
 	rule.Week[time.Saturday] = window.Hours{}
-	return policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: rule}}
+	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: rule}}
 }
 
 // saveRule replaces the tenant's send policy.
-func (w *pipeline) saveRule(p policy.Policy) {
+func (w *pipeline) saveRule(p reach.Policy) {
 	w.t.Helper()
 	read, err := w.store.SendPolicy(w.t.Context(), w.tenant)
 	w.must(err)
@@ -135,7 +135,7 @@ func TestWindow_RuleRemoved(t *testing.T) {
 	b := w.accept(103)
 	w.handOff(b)
 	w.run(b, time.Hour)
-	w.saveRule(policy.Policy{})
+	w.saveRule(reach.Policy{})
 	w.run(b, 3*time.Minute)
 	w.checkSent(b)
 }

@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 

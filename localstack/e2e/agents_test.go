@@ -9,7 +9,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome/reaction"
-	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/reach/optout"
 )
 
 // Events signed with one agent's token must not change the data of another agent's tenant.

@@ -9,8 +9,8 @@ import (
 
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy"
-	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/privacy/suppression/book"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression/book"
 	"campaign-dispatch/internal/settings"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/settings"
 )
 

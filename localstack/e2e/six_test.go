@@ -16,7 +16,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web/webtest"
-	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/reach/optout"
 )
 
 // facts are what every page, file and interface must say of a campaign.

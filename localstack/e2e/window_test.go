@@ -8,14 +8,14 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 )
 
 // closedNow is a rule that is open on the day after tomorrow only.
-func closedNow() policy.Policy {
-	var rule policy.Rule
+func closedNow() reach.Policy {
+	var rule reach.Rule
 	rule.Week[time.Now().AddDate(0, 0, 2).Weekday()] = window.Hours{From: 9 * 60, Until: 18 * 60}
-	return policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: rule}}
+	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: rule}}
 }
 
 // A message waits for the send window, the read-back says so, and it goes when the tenant removes its rule.
@@ -52,7 +52,7 @@ func TestWindow_ClosedThenRemoved(t *testing.T) {
 		t.Errorf("%d messages wait, and %d were sent, want 150 and none", messages, c.accepted(all))
 	}
 
-	must(t, c.store().SaveSendPolicy(t.Context(), c.env["TENANT"], policy.Policy{Revision: 1}))
+	must(t, c.store().SaveSendPolicy(t.Context(), c.env["TENANT"], reach.Policy{Revision: 1}))
 
 	c.eventually(5*time.Minute, "sent without the rule", func() bool { c.sweepNow(ref); return c.sentOnce(all) })
 }

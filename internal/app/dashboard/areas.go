@@ -38,10 +38,12 @@ import (
 	"campaign-dispatch/internal/exports"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/media"
-	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/privacy/suppression/book"
-	"campaign-dispatch/internal/privacy/suppression/listfile"
 	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression/book"
+	"campaign-dispatch/internal/reach/suppression/listfile"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook"
@@ -61,6 +63,7 @@ type parts struct {
 	prober   media.Prober
 	queries  *query.Service
 	optOuts  *optout.Book
+	reach    reach.Lookup
 	reads    *recent.Reads
 	exports  *exports.Service
 	settings *settings.Service
@@ -71,11 +74,12 @@ func newParts(c app.Config, tables dynamo.Tables) parts {
 	s, auth, blobs := dynamo.New(tables), dynamo.NewAuthStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
 	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
 	all := newRows(s)
-	tasks := sqs.New(c.AWS, c.ExportsQueueURL, time.Now)
+	tasks, optOuts := sqs.New(c.AWS, c.ExportsQueueURL, time.Now), &optout.Book{Store: s.OptOuts, Now: time.Now}
 	return parts{
 		mediaURL: tables.MediaURL, stores: s, auth: auth, rows: all, blobs: blobs, prober: media.NewProber(c.LocalWebhooks),
 		queries: &query.Service{Store: stores.NewQuery(s), Blobs: blobs, Now: time.Now},
-		optOuts: &optout.Book{Store: s.OptOuts, Now: time.Now},
+		optOuts: optOuts,
+		reach:   reach.Lookup{OptOuts: optOuts, Lists: &lookup.Cache{Store: s.Lists, Blobs: blobs, Now: time.Now}},
 		reads:   &recent.Reads{Store: all, Now: time.Now},
 		exports: &exports.Service{
 			Store: stores.NewExports(s), Tasks: tasks, Now: time.Now,
@@ -123,7 +127,7 @@ func (a parts) campaignAreas(c app.Config) []area {
 			Book: &book.Book{Store: a.stores.Lists, Blobs: a.blobs, Now: time.Now}, Files: &listfile.Store{Blobs: a.blobs, Stat: a.blobs.Stat},
 			Campaigns: a.rows, Origin: a.blobs.Origin, Now: time.Now,
 		}},
-		{contacts.Area(), &contacts.Pages{Store: contactRows{a.rows, a.queries}, OptOuts: a.optOuts, Shards: optout.Shards, Now: time.Now}},
+		{contacts.Area(), &contacts.Pages{Store: contactRows{a.rows, a.queries}, OptOuts: a.optOuts, Reach: a.reach, Shards: optout.Shards, Now: time.Now}},
 	}
 }
 
@@ -171,7 +175,7 @@ func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Page
 		Rules: rules{a.stores.Budgets, a.stores.Tenants}, AtOnce: intake.AtOnce,
 		Worker: &intake.Worker{
 			Store: store, Blobs: a.blobs, Open: a.blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
-			OptOuts: a.optOuts, Dispatch: dispatcher,
+			Dispatch: dispatcher,
 		},
 	}
 	return &sending.Pages{
@@ -183,6 +187,7 @@ func (a parts) sendingAreas(c app.Config) []area {
 	dispatcher := &dispatch.Service{
 		Store: a.stores.Acceptance, Blobs: a.blobs, Releases: releasescheduler.New(c),
 		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit}, Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
+		Reach: a.reach,
 	}
 	files := a.media(c)
 	return []area{

@@ -46,9 +46,11 @@ import (
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/expiry"
-	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/privacy/suppression/book"
 	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression/book"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -161,9 +163,10 @@ func (c *company) must(err error) {
 // wire makes the services, as the functions do.
 func (c *company) wire(partLines int, atOnce time.Duration) {
 	c.worker = &intake.Worker{
-		Store: c.store, Blobs: c.blobs, Tasks: &c.tasks, Now: c.clock, PartLines: partLines, OptOuts: c.book, Open: c.blobs.OpenFile,
+		Store: c.store, Blobs: c.blobs, Tasks: &c.tasks, Now: c.clock, PartLines: partLines, Open: c.blobs.OpenFile,
 		Dispatch: &dispatch.Service{
 			Store: c.store, Blobs: c.blobs, Releases: c, SeenNumbers: &dispatch.SeenNumbers{Limit: 16 << 20}, Now: c.clock, Lead: 5 * time.Minute, SweepDelay: time.Minute,
+			Reach: reach.Lookup{OptOuts: c.book, Lists: &lookup.Cache{Store: c.store, Blobs: c.blobs, Now: c.clock}},
 		},
 	}
 	c.recorder = &outcome.Recorder{Store: c.store, Days: c.store, Blobs: c.blobs, Notify: &c.notify, SweepAfter: time.Minute, Now: c.clock}

@@ -55,9 +55,9 @@
 //	DIRECTORY             AGENT#agent          list entry: settings; settings
 //	DIRECTORY             PAUSE#subject        list entry: settings; settings
 //	RESUMED               subject              end of a pause, changed hours: settings, control, dashboard; sweep
-//	OPT#tenant            shard                opted-out phone numbers: dashboard, optout, restore; dashboard, send, privacy
-//	OPT#tenant#shard      part                 part of a large shard: dashboard, optout, restore; dashboard, send, privacy
-//	LISTS#tenant          name                 list of numbers without messages: lists, dashboard; lists, dashboard, dispatch, send, query, webhook, exports, privacy, sweep, restore
+//	OPT#tenant            shard                opted-out phone numbers: dashboard, optout, restore; dashboard, dispatch, intake, send, privacy
+//	OPT#tenant#shard      part                 part of a large shard: dashboard, optout, restore; dashboard, dispatch, intake, send, privacy
+//	LISTS#tenant          name                 list of numbers without messages: lists, dashboard; lists, dashboard, dispatch, intake, send, query, webhook, exports, privacy, sweep, restore
 //	LISTS#tenant          #                    guard of the numbers of lists: lists, dashboard; the same
 //	LISTS#tenant          !                    guard of the maximum of lists: lists, dashboard; the same
 //	REPLIES#tenant        time#hash            written reply: outcome; dashboard, privacy

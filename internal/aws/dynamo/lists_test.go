@@ -3,7 +3,7 @@ package dynamo_test
 import (
 	"testing"
 
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/settings/account"
 )
 

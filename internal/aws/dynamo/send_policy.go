@@ -6,32 +6,32 @@ import (
 	"fmt"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 )
 
 // SendPolicy returns the send policy of a tenant, the zero Policy for a tenant without one. The error wraps
 // campaign.ErrDamaged if it cannot be decoded: nothing is sent by a rule that is not known.
-func (s *LaneStore) SendPolicy(ctx context.Context, tenant string) (policy.Policy, error) {
+func (s *LaneStore) SendPolicy(ctx context.Context, tenant string) (reach.Policy, error) {
 	row, err := s.find(ctx, "read the send policy of tenant "+tenant, sendPolicyKey(tenant))
 	if err != nil {
-		return policy.Policy{}, err
+		return reach.Policy{}, err
 	}
 	return readSendPolicy(row)
 }
 
 // SaveSendPolicy writes the revision after that of p. It also records the change, so that sweep looks at the
 // batches that wait. The error wraps campaign.ErrLostRace if the revision is not the stored one.
-func (s *TenantStore) SaveSendPolicy(ctx context.Context, tenant string, p policy.Policy) error {
+func (s *TenantStore) SaveSendPolicy(ctx context.Context, tenant string, p reach.Policy) error {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode the send policy of tenant %s: %w", tenant, err)
 	}
 	row := with(sendPolicyKey(tenant), Item{"data": bytesOf(data), "revision": number(p.Revision + 1)})
 	return s.writeAll(ctx, "save the send policy of tenant "+tenant,
-		s.putAfter(row, "revision", p.Revision), s.resumed(policy.Changed(tenant)))
+		s.putAfter(row, "revision", p.Revision), s.resumed(reach.Changed(tenant)))
 }
 
-func readSendPolicy(row Item) (p policy.Policy, err error) {
+func readSendPolicy(row Item) (p reach.Policy, err error) {
 	if row == nil {
 		return p, nil
 	}

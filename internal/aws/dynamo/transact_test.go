@@ -19,7 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/settings/account"
 )
 

@@ -61,13 +61,6 @@ type File interface {
 	BytesRead() int64
 }
 
-// OptOuts reads which phone numbers of a tenant opted out.
-type OptOuts interface {
-	// Of returns a function that reports whether an E.164 number opted out of the tenant's messages, as
-	// of since or later.
-	Of(ctx context.Context, tenant string, since time.Time) (func(phone string) bool, error)
-}
-
 // Releases schedules the release of a batch for its due time.
 type Releases interface {
 	Schedule(ctx context.Context, b campaign.Batch) error

@@ -15,10 +15,10 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/outcome/reaction"
-	"campaign-dispatch/internal/privacy/optout"
-	"campaign-dispatch/internal/privacy/suppression"
 	"campaign-dispatch/internal/query"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression"
 )
 
 // Store reads campaigns, the newest first, and templates of any tenant. It reads Standings and Results
@@ -33,7 +33,7 @@ type Store interface {
 	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error)
-	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
+	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	// KeepOptOutCount adds the number of opt-outs of r to stored results.
 	KeepOptOutCount(ctx context.Context, id campaign.ID, r campaign.Results) error

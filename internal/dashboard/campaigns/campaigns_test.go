@@ -33,8 +33,8 @@ import (
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )

@@ -11,8 +11,8 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
-	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/reach/optout"
 )
 
 const (

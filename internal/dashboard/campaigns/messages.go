@@ -35,7 +35,7 @@ type foundView struct {
 }
 
 // reactions are the statuses of the form that are no status of a message.
-var reactions = []search.Reaction{search.ReactionTapped, search.ReactionOptedOut}
+var reactions = []search.Reaction{search.ReactionTapped, search.ReactionOptedOut, search.ReactionSuppressed}
 
 // messages shows the messages of a search without a phone number.
 func (s *Pages) messages(p *web.Page) error {
@@ -60,7 +60,10 @@ func (s *Pages) found(p *web.Page, m messagesPage, cursor string) (err error) {
 		return err
 	}
 	m.UID, m.Batch = strings.TrimSpace(m.UID), strings.TrimSpace(m.Batch)
-	m.Statuses = append(campaign.MessageStatuses(), string(search.ReactionTapped), string(search.ReactionOptedOut))
+	m.Statuses = campaign.MessageStatuses()
+	for _, r := range reactions {
+		m.Statuses = append(m.Statuses, string(r))
+	}
 	found, err := s.find(p, m, cursor)
 	m.Next = found.Next
 	problem, _ := errors.AsType[*httpapi.Problem](err)

@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/reach/optout"
 )
 
 // optOutRows are the opt-outs of a tenant, and the numbers of its campaigns.

@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/localstack/stackenv"
 )
 

@@ -12,8 +12,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/suppression"
 )
 
 const batchesShown = 20 // on a page
@@ -52,7 +52,7 @@ type view struct {
 	Held      []heldMessages
 	OptOuts   bool // those since the campaign was sent can be counted
 	Replied   bool // replies since the campaign was sent can be counted
-	Waits     []policy.Waiting
+	Waits     []reach.Waiting
 }
 
 // sentWith is the version of a template that a batch was sent with. The name is "" if
@@ -64,11 +64,11 @@ type sentWith struct {
 }
 
 // Opening returns the messages that wait for their send window, by the time at which it opens.
-func (v view) Opening() []policy.Group { return policy.GroupsOf(v.Waits, policy.ReasonSendWindow) }
+func (v view) Opening() []reach.Group { return reach.GroupsOf(v.Waits, reach.ReasonSendWindow) }
 
 // Paused returns the number of messages that wait for the end of a pause.
 func (v view) Paused() (n int) {
-	for _, g := range policy.GroupsOf(v.Waits, policy.ReasonPaused) {
+	for _, g := range reach.GroupsOf(v.Waits, reach.ReasonPaused) {
 		n += g.Messages
 	}
 	return n
@@ -147,7 +147,7 @@ func (s *Pages) complete(p *web.Page, c campaign.Campaign, v *view) (err error) 
 	if err := s.nameTemplates(ctx, v); err != nil {
 		return err
 	}
-	if v.Waits, err = policy.WaitingOf(ctx, s.Store, c, s.Now()); err != nil {
+	if v.Waits, err = reach.WaitingOf(ctx, s.Store, c, s.Now()); err != nil {
 		return err
 	}
 	if err := s.nameLists(ctx, c.Tenant, v); err != nil {

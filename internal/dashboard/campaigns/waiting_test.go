@@ -8,14 +8,14 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/campaigns"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 )
 
 // A campaign says who waits for the sending hours, and until when.
 func TestCampaign_SendingHours(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	d.must(d.store.SaveSendPolicy(t.Context(), d.tenant, policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}}))
+	d.must(d.store.SaveSendPolicy(t.Context(), d.tenant, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
 	d.later = 12 * time.Hour // Saturday night
 	b := d.accept(uuid(), "Natal", 1, 4, func(b *campaign.Batch) {
 		b.Zones = []window.Count{{Zone: window.SaoPaulo, Messages: 3}, {Zone: window.RioBranco, Messages: 1}}

@@ -14,8 +14,10 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/reaction"
-	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query/search"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression"
 )
 
 // Store reads campaigns, and finds their messages with their outcomes.
@@ -32,6 +34,8 @@ type Store interface {
 	// SettleReplies settles the doubtful replies of phone numbers until a time of each. A zero time is any.
 	SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	// Lists returns the lists of numbers that get no messages, deleted ones included.
+	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)
 }
 
@@ -39,6 +43,7 @@ type Store interface {
 type Pages struct {
 	Store   Store
 	OptOuts *optout.Book
+	Reach   reach.Lookup
 	Shards  int // of the opt-outs of a tenant
 	Now     func() time.Time
 }

@@ -26,9 +26,13 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/phone/phonetest"
-	"campaign-dispatch/internal/privacy/optout"
 	"campaign-dispatch/internal/query/search"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 )
 
 var noon = time.Date(2026, 5, 4, 15, 0, 0, 0, time.UTC)
@@ -129,6 +133,40 @@ func (sent) Find(_ context.Context, c campaign.Campaign, asked search.Query) (se
 	}}}, nil
 }
 
+// listed is on the list procon.
+const listed = "+5511987650001"
+
+func (sent) Lists(_ context.Context, tenant string) ([]suppression.List, error) {
+	if tenant != "acme" {
+		return nil, nil
+	}
+	return []suppression.List{{
+		Name: "procon", Number: 1, Segments: []suppression.Segment{{ID: "s", Numbers: 1}},
+		Settings: suppression.Settings{Reason: "Lei 17.334", Traffic: []campaign.Traffic{campaign.Promotion, campaign.Transaction}},
+	}}, nil
+}
+
+type segments struct{}
+
+func (segments) Get(context.Context, string) ([]byte, error) {
+	return numberset.New([]uint64{5511987650001}).Pack(), nil
+}
+
+// The page of a person on a list says which messages the person does not get, and why.
+func TestPeople_OnList(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	page := b.SignIn("acme", web.RoleViewer).Post("/dashboard/people/find", url.Values{"phone": {"11 98765-0001"}})
+	for _, want := range []string{"procon", "Lei 17.334", "It does not get: promotions, transaction messages."} {
+		if !strings.Contains(page.Text(), want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(page.Text(), "gets messages.") {
+		t.Error("the page says that the number gets messages")
+	}
+}
+
 type bench struct {
 	*webtest.Dashboard
 	lists  *optout.Book
@@ -142,6 +180,7 @@ func newBench(t *testing.T, campaigns int) bench {
 	d := &doubted{}
 	return bench{webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), contacts.Area(), &contacts.Pages{
 		Store: sent{d, campaigns}, OptOuts: l, Shards: optout.Shards,
+		Reach: reach.Lookup{OptOuts: l, Lists: &lookup.Cache{Store: sent{}, Blobs: segments{}, Now: func() time.Time { return noon }}},
 		Now: func() time.Time { return noon.Add(time.Duration(calls.Add(1)) * time.Second) }, // a later change wins
 	}, sending.Area()), l, d}
 }

@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/query/search"
+	"campaign-dispatch/internal/reach/suppression"
 )
 
 const (
@@ -40,6 +41,7 @@ type history struct {
 	OptedOut bool
 	Since    time.Time        // zero if unknown
 	Origin   campaign.Origin  // of the opt-out
+	Lists    []keepingList    // that keep messages from the number
 	Messages []message        // newest campaign first
 	Replies  []reaction.Reply // newest first, on the first page
 	Next     string           // cursor of older campaigns
@@ -82,6 +84,9 @@ func (s *Pages) find(p *web.Page) error {
 	if err != nil {
 		return err
 	}
+	if h.Lists, err = s.listsOf(p, sought); err != nil {
+		return err
+	}
 	if h.Later = cursor != ""; !h.Later {
 		if h.Replies, err = s.Store.RepliesOf(p.R.Context(), p.Session.Tenant, sought.E164()); err != nil {
 			return err
@@ -104,6 +109,38 @@ func (s *Pages) optOutOf(p *web.Page, sought phone.Sought) (h history, err error
 	}
 	return h, err
 }
+
+// keepingList is a list that keeps messages of some purposes from a number.
+type keepingList struct {
+	suppression.List
+
+	Purposes []campaign.Traffic
+}
+
+// KeepsAll reports whether the list keeps all messages from the number.
+func (l keepingList) KeepsAll() bool { return len(l.Purposes) == len(suppression.Traffics) }
+
+// listsOf returns the lists that keep messages from a number.
+func (s *Pages) listsOf(p *web.Page, sought phone.Sought) (keeping []keepingList, err error) {
+	if sought.Valid == 0 { // no message is accepted for it
+		return nil, nil
+	}
+	ctx, tenant := p.R.Context(), p.Session.Tenant
+	kept, err := s.Reach.OnLists(ctx, tenant, sought.Valid.String(), suppression.Traffics, s.Now())
+	if err != nil || len(kept) == 0 {
+		return nil, err
+	}
+	lists, err := s.Store.Lists(ctx, tenant)
+	for _, l := range lists {
+		if purposes := kept[l.Number]; len(purposes) > 0 {
+			keeping = append(keeping, keepingList{l, purposes})
+		}
+	}
+	return keeping, err
+}
+
+// Reached reports whether the number gets messages of all purposes.
+func (h history) Reached() bool { return !h.OptedOut && len(h.Lists) == 0 }
 
 // masked returns the last digits of a number, for the audit log.
 func masked(number string) string { return "•••• " + number[max(0, len(number)-shownDigits):] }

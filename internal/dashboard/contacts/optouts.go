@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/privacy/suppression/listfile"
+	"campaign-dispatch/internal/reach/suppression/listfile"
 )
 
 func (s *Pages) add(p *web.Page) error {

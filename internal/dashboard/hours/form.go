@@ -8,7 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 )
 
 // view is the page.
@@ -66,12 +66,12 @@ func (d day) hours() (h window.Hours, ok bool) {
 	return h, fromOK && untilOK && !h.Closed()
 }
 
-func formOf(p policy.Policy) form {
+func formOf(p reach.Policy) form {
 	f := form{Zone: p.TenantZone().String(), Holidays: brazilian(p.Holidays)}
 	for _, t := range ruled {
 		stored, on := p.Rule(t)
 		if !on {
-			stored = policy.Usual()
+			stored = reach.Usual()
 		}
 		r := rule{Traffic: t, On: on, OffHolidays: stored.OffHolidays, ExpireAtClose: stored.ExpireAtClose}
 		for i, weekday := range week {
@@ -104,14 +104,14 @@ func readForm(p *web.Page) form {
 }
 
 // policy returns what the form says. fault is the code of its first error, whose field is marked then, or "".
-func (f *form) policy() (p policy.Policy, fault string) {
-	p.Rules = map[campaign.Traffic]policy.Rule{}
+func (f *form) policy() (p reach.Policy, fault string) {
+	p.Rules = map[campaign.Traffic]reach.Rule{}
 	for i := range f.Rules {
 		r := &f.Rules[i]
 		if !r.On {
 			continue
 		}
-		stored := policy.Rule{OffHolidays: r.OffHolidays, ExpireAtClose: r.ExpireAtClose}
+		stored := reach.Rule{OffHolidays: r.OffHolidays, ExpireAtClose: r.ExpireAtClose}
 		for j := range r.Days {
 			h, ok := r.Days[j].hours()
 			if !ok {
@@ -132,7 +132,7 @@ func (f *form) policy() (p policy.Policy, fault string) {
 	if p.Holidays, f.BadDate = dates(f.Holidays); f.BadDate != "" {
 		return p, "holiday"
 	}
-	if len(p.Holidays) > policy.MaxHolidays {
+	if len(p.Holidays) > reach.MaxHolidays {
 		return p, "holidays"
 	}
 	return p, ""
@@ -178,4 +178,4 @@ func rewrite(date string, back bool) (string, bool) {
 	return date, false
 }
 
-func revisionText(p policy.Policy) string { return "revision " + strconv.Itoa(p.Revision) }
+func revisionText(p reach.Policy) string { return "revision " + strconv.Itoa(p.Revision) }

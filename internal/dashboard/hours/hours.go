@@ -12,14 +12,14 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 )
 
 // Store reads and writes the send policy of a tenant.
 type Store interface {
-	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
+	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 	// SaveSendPolicy returns an error that wraps campaign.ErrLostRace if the revision is not the stored one.
-	SaveSendPolicy(ctx context.Context, tenant string, p policy.Policy) error
+	SaveSendPolicy(ctx context.Context, tenant string, p reach.Policy) error
 }
 
 // Pages are the pages of the sending hours.
@@ -57,7 +57,7 @@ func (s *Pages) show(p *web.Page) error {
 }
 
 // render shows the form. fault is the key of a text, or "".
-func render(p *web.Page, status int, f form, stored policy.Policy, fault string) error {
+func render(p *web.Page, status int, f form, stored reach.Policy, fault string) error {
 	return p.RenderStatus(status, "hours.title", "hours.html", view{
 		form: f, Was: revisionText(stored), Fault: fault, Proposed: stored.Revision == 0, Zones: window.All(),
 	})
@@ -96,7 +96,7 @@ func (s *Pages) change(p *web.Page) error {
 }
 
 // summary returns the rules for the audit log, in the same form in any language.
-func summary(p policy.Policy) string {
+func summary(p reach.Policy) string {
 	var texts []string
 	for _, t := range ruled {
 		if rule, ok := p.Rule(t); ok {

@@ -19,7 +19,7 @@ import (
 	"campaign-dispatch/internal/dashboard/hours"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -43,7 +43,7 @@ func newOffice(t *testing.T) office {
 	return o
 }
 
-func (o office) stored() policy.Policy {
+func (o office) stored() reach.Policy {
 	o.t.Helper()
 	p, err := o.store.SendPolicy(o.t.Context(), o.tenant)
 	if err != nil {
@@ -75,9 +75,9 @@ func TestChange(t *testing.T) {
 	if saved.Status != http.StatusSeeOther {
 		t.Fatalf("answered %d: %s", saved.Status, saved.Text())
 	}
-	want := policy.Policy{
+	want := reach.Policy{
 		Zone: window.Manaus, Holidays: []string{"07-09", "2026-12-24"}, Revision: 1,
-		Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: {Week: window.Week{time.Monday: {From: 9 * 60, Until: window.Day}}, OffHolidays: true}},
+		Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: {Week: window.Week{time.Monday: {From: 9 * 60, Until: window.Day}}, OffHolidays: true}},
 	}
 	if diff := cmp.Diff(want, o.stored()); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)

@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/privacy/suppression/listfile"
+	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/suppression/listfile"
 )
 
 func pathOf(l suppression.List) string { return Path + "/" + l.Name }

@@ -8,7 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/reach/suppression"
 )
 
 // form has the settings of a list as they were entered.

@@ -8,7 +8,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/reach/suppression"
 )
 
 const (

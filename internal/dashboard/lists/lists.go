@@ -13,8 +13,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/privacy/suppression/listfile"
+	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/suppression/listfile"
 	"campaign-dispatch/internal/settings/account"
 )
 

@@ -27,9 +27,9 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/phone/phonetest"
-	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/privacy/suppression/book"
-	"campaign-dispatch/internal/privacy/suppression/listfile"
+	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/suppression/book"
+	"campaign-dispatch/internal/reach/suppression/listfile"
 	"campaign-dispatch/internal/settings/account"
 )
 

@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/reach/suppression"
 )
 
 type showPage struct {

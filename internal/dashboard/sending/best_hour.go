@@ -6,7 +6,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 )
 
 // bestHour is the time that the form proposes.
@@ -45,7 +45,7 @@ func (s *Pages) proposeHour(p *web.Page) error {
 }
 
 // proposed returns the first of the hours in which messages may go, on its next day without a holiday.
-func proposed(ranked []campaign.WeekHour, hours policy.Hours, from time.Time) bestHour {
+func proposed(ranked []campaign.WeekHour, hours reach.Hours, from time.Time) bestHour {
 	const weeks = 4
 	for i, h := range ranked {
 		for week := range weeks {

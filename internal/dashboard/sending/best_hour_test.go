@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/recent"
 	"campaign-dispatch/internal/dashboard/web/webtest"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 )
 
 // readHours are campaigns, of which 100 messages were read just after they were sent, and the tenant's rules.
@@ -23,7 +23,7 @@ type readHours struct {
 	sending.Store
 
 	sent  []time.Time
-	rules policy.Policy
+	rules reach.Policy
 }
 
 func (r *readHours) ListCampaigns(context.Context, string, string, int32) (list []campaign.Listed, _ error) {
@@ -51,22 +51,22 @@ func (r *readHours) Overview(_ context.Context, id campaign.ID) (campaign.Campai
 	return campaign.Campaign{Batches: []campaign.BatchProgress{b}}, nil
 }
 
-func (r *readHours) SendPolicy(context.Context, string) (policy.Policy, error) { return r.rules, nil }
+func (r *readHours) SendPolicy(context.Context, string) (reach.Policy, error) { return r.rules, nil }
 
 func (*readHours) Template(context.Context, string) (campaign.Template, error) {
 	return campaign.Template{Tenant: "acme", Traffic: campaign.Transaction}, nil
 }
 
 // daytime are rules of transactions from 8:00 to 21:00, from Monday to Friday.
-func daytime() policy.Policy {
-	r := policy.Rule{OffHolidays: true}
+func daytime() reach.Policy {
+	r := reach.Rule{OffHolidays: true}
 	for day := time.Monday; day <= time.Friday; day++ {
 		r.Week[day] = window.Hours{From: 8 * 60, Until: 21 * 60}
 	}
-	return policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Transaction: r}}
+	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Transaction: r}}
 }
 
-func closedOn(date string) policy.Policy {
+func closedOn(date string) reach.Policy {
 	p := daytime()
 	p.Holidays = []string{date}
 	return p
@@ -79,14 +79,14 @@ func TestBestHour(t *testing.T) {
 	friday := func(hour int) time.Time { return at(20, hour) }
 	for name, test := range map[string]struct {
 		sent       []time.Time
-		rules      policy.Policy
+		rules      reach.Policy
 		want, fill string
 	}{
-		"always":        {[]time.Time{at(17, 10), at(10, 10), friday(20)}, policy.Policy{}, "Your recipients read most on Tuesdays from 10:00 to 11:00. Use 1 Dec 2026, 10:00", "2026-12-01T10:00"},
+		"always":        {[]time.Time{at(17, 10), at(10, 10), friday(20)}, reach.Policy{}, "Your recipients read most on Tuesdays from 10:00 to 11:00. Use 1 Dec 2026, 10:00", "2026-12-01T10:00"},
 		"sending hours": {[]time.Time{at(17, 7), at(10, 7), friday(20)}, daytime(), "Within the sending hours, your recipients read most on Fridays from 20:00 to 21:00. Use 27 Nov 2026, 20:00", "2026-11-27T20:00"},
 		"too soon":      {[]time.Time{friday(12), at(13, 12), at(17, 10)}, daytime(), "on Fridays from 12:00 to 13:00. Use 4 Dec 2026, 12:00", "2026-12-04T12:00"},
 		"holiday":       {[]time.Time{at(17, 10), at(10, 10), friday(20)}, closedOn("2026-12-01"), "most on Tuesdays from 10:00 to 11:00. Use 8 Dec 2026, 10:00", "2026-12-08T10:00"},
-		"few":           {[]time.Time{at(17, 10), friday(20)}, policy.Policy{}, "", ""},
+		"few":           {[]time.Time{at(17, 10), friday(20)}, reach.Policy{}, "", ""},
 		"closed":        {[]time.Time{at(17, 7), at(10, 7), friday(7)}, daytime(), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,9 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -139,12 +141,12 @@ func newBench(t *testing.T) *bench {
 	b.dispatch = &flaky{Service: &dispatch.Service{
 		Store: store, Blobs: blobs, Releases: b.handoffs, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20},
 		Now: clock, Lead: 5 * time.Minute, SweepDelay: time.Minute,
+		Reach: reach.Lookup{OptOuts: &optout.Book{Store: store, Now: clock}, Lists: &lookup.Cache{Store: store, Blobs: blobs, Now: clock}},
 	}, left: -1}
-	book := &optout.Book{Store: store, Now: clock}
 	b.intake = &intake.Service{
 		Store: store, Uploads: blobs, Stat: blobs.Stat, Tasks: b.tasks, Now: clock, Lead: 5 * time.Minute, AtOnce: time.Minute, Rules: store,
 		Worker: &intake.Worker{
-			Store: store, Blobs: blobs, Tasks: b.tasks, Now: clock, PartLines: campaign.MaxMessages, OptOuts: book, Dispatch: b.dispatch,
+			Store: store, Blobs: blobs, Tasks: b.tasks, Now: clock, PartLines: campaign.MaxMessages, Dispatch: b.dispatch,
 			Open: blobs.OpenFile,
 		},
 	}

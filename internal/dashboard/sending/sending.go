@@ -16,7 +16,8 @@ import (
 	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -37,7 +38,9 @@ type Store interface {
 	// is neither was nor from.
 	SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
-	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
+	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
+	// Lists returns the lists of numbers that get no messages, deleted ones included.
+	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
 	// CreateRecipients and Find make and find lists of recipients. A refused request and a missing list
 	// return a *httpapi.Problem.

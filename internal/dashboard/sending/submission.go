@@ -17,7 +17,8 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/suppression"
 )
 
 func pathOf(sub submission.Submission) string { return SubmissionsPath + "/" + sub.CampaignID }
@@ -111,11 +112,12 @@ type view struct {
 	Minutes  int // of sending, 0 without a limit
 	Sample   sample
 	Quote    intake.Quote
-	Needed   bool           // a second person has to approve it
-	Own      bool           // the person has asked for approval
-	Unheard  string         // the reason of a refusal after another decision
-	Openings []policy.Group // when the messages go, if a send window applies
-	CannotGo int            // people whose window does not open in time
+	Needed   bool          // a second person has to approve it
+	Own      bool          // the person has asked for approval
+	Unheard  string        // the reason of a refusal after another decision
+	Openings []reach.Group // when the messages go, if a send window applies
+	CannotGo int           // people whose window does not open in time
+	OnLists  []onList      // people whom lists keep from the message, by list
 }
 
 // render shows a submission in its state. notice is the key of a text, or "".
@@ -163,8 +165,37 @@ func (s *Pages) complete(p *web.Page, v *view) (err error) {
 	if v.Needed, err = s.Intake.NeedsApproval(p.R.Context(), v.Submission); err != nil {
 		return err
 	}
+	if v.OnLists, err = s.onLists(p, v.Check.Findings); err != nil {
+		return err
+	}
 	v.Sample, err = s.sample(p, v.Submission, v.Template)
 	return err
+}
+
+// onList is how many people a list keeps from a message.
+type onList struct {
+	Name   string
+	People int
+}
+
+// onLists returns the people whom lists keep from the message, by the lists' names.
+func (s *Pages) onLists(p *web.Page, f submission.Findings) ([]onList, error) {
+	names, err := s.listNames(p, f)
+	all := make([]onList, 0, len(f.Suppressed))
+	for list, people := range f.Suppressed {
+		all = append(all, onList{names[list], people})
+	}
+	slices.SortFunc(all, func(a, b onList) int { return cmp.Or(b.People-a.People, cmp.Compare(a.Name, b.Name)) })
+	return all, err
+}
+
+// listNames returns the names of the lists by number. It reads nothing if no list keeps anybody from the message.
+func (s *Pages) listNames(p *web.Page, f submission.Findings) (map[int]string, error) {
+	if len(f.Suppressed) == 0 {
+		return nil, nil
+	}
+	lists, err := s.Store.Lists(p.R.Context(), p.Session.Tenant)
+	return suppression.Names(lists), err
 }
 
 // addOpenings adds when the messages go.
@@ -182,7 +213,7 @@ func (s *Pages) addOpenings(p *web.Page, v *view) error {
 		due = s.Now()
 	}
 	plan, cannotGo := hours.Plan(hours.InZones(v.Check.Findings.Zones), due, v.Until)
-	v.Openings, v.CannotGo = policy.Groups(plan), cannotGo
+	v.Openings, v.CannotGo = reach.Groups(plan), cannotGo
 	return nil
 }
 
@@ -293,8 +324,12 @@ func (s *Pages) leftOut(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if !(view{Submission: sub}).Reviewed() || sub.Check.Findings.LeftOut()+sub.Check.Findings.OptedOut == 0 { // the columns may be those of another check
+	if !(view{Submission: sub}).Reviewed() || sub.Check.Findings.LeftOut()+sub.Check.Findings.Withheld() == 0 { // the columns may be those of another check
 		return campaign.ErrNotFound
+	}
+	names, err := s.listNames(p, sub.Check.Findings)
+	if err != nil {
+		return err
 	}
 	kind := submission.Kind(p.Query("kind"))
 	header := append([]string{p.T("sending.line"), p.T("sending.problem")}, usedColumns(sub)...)
@@ -307,7 +342,7 @@ func (s *Pages) leftOut(p *web.Page) error {
 			continue
 		}
 		var full bool
-		if file, full = p.AppendLine(file, slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l)}, cellsOf(sub, l))...); full {
+		if file, full = p.AppendLine(file, slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l, names)}, cellsOf(sub, l))...); full {
 			break
 		}
 	}
@@ -342,12 +377,14 @@ func cellsOf(sub submission.Submission, l submission.LeftOut) []string {
 	return cells
 }
 
-func problem(p *web.Page, l submission.LeftOut) string {
+func problem(p *web.Page, l submission.LeftOut, lists map[int]string) string {
 	switch l.Kind {
 	case submission.KindRepeated:
 		return p.T("submission.problem.repeated")
 	case submission.KindOptedOut:
 		return p.T("sending.opted_out")
+	case submission.KindSuppressed:
+		return p.T("sending.on_list", lists[l.List])
 	case submission.KindInvalid:
 		if shortened(l.Phone) {
 			return p.T("submission.problem.shortened")

@@ -23,7 +23,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -50,7 +50,7 @@ type company struct {
 	fails                   error    // of every step
 	quote                   intake.Quote
 	owner                   string // of the template
-	policy                  policy.Policy
+	policy                  reach.Policy
 	late                    bool
 	leftOut                 []submission.LeftOut
 	others                  []submission.Submission
@@ -98,7 +98,7 @@ func (c *company) Tenant(context.Context, string) (campaign.Tenant, error) {
 	return campaign.Tenant{}, campaign.ErrNotFound
 }
 
-func (c *company) SendPolicy(context.Context, string) (policy.Policy, error) { return c.policy, nil }
+func (c *company) SendPolicy(context.Context, string) (reach.Policy, error) { return c.policy, nil }
 
 func (c *company) Agent(context.Context, string) (campaign.Agent, error) {
 	return campaign.Agent{}, campaign.ErrNotFound
@@ -242,7 +242,7 @@ func TestReview_SendingHours(t *testing.T) {
 	if text := c.author.Get(path).Text(); strings.Contains(text, "Sending hours") {
 		t.Errorf("without a rule, the page says:\n%s", text)
 	}
-	c.policy.Rules = map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}
+	c.policy.Rules = map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}
 	c.stored.Schedule, c.stored.NotAfter = "2037-11-22T12:00:00Z", "2037-11-23T13:00:00Z" // from Sunday to Monday 10:00 in Brasília
 	text := c.author.Get(path).Text()
 	for _, want := range []string{"2 people from 23 Nov 2037, 09:00 on", "1 person from 23 Nov 2037, 11:00 on", "1 person gets nothing"} {

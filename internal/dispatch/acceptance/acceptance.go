@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -67,7 +67,7 @@ type State struct {
 	NameOwner  string          // ID of the tenant's campaign with this name, or ""
 	Calls      CallBucket
 	Billing    campaign.Billing
-	Policy     policy.Policy
+	Policy     reach.Policy
 	Reserved   campaign.Spending // what the tenant's batches have reserved for the Date
 	Sets       []PackedSet       // ordered by ordinal, after KnownSets
 }

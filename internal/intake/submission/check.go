@@ -35,16 +35,20 @@ const MaxShown = 20
 
 // Findings are what was found in the lines that were checked.
 type Findings struct {
-	Accepted int                  `json:"accepted"` // messages to valid numbers
-	OptedOut int                  `json:"optedOut"` // of Accepted, numbers that opted out
-	Rejected []LineFault          `json:"rejected"` // invalid numbers, by kind
-	Repeated Lines                `json:"repeated"` // numbers of an earlier line, which are left out
-	Omitted  []LineFault          `json:"omitted"`  // lines that are left out, by kind
-	BadURLs  Lines                `json:"badURLs"`  // messages with a URL that is not https
-	General  []string             `json:"general"`  // codes of refusals of the campaign
-	Classes  campaign.ClassCounts `json:"classes"`  // of all accepted messages
+	Accepted int `json:"accepted"` // messages to valid numbers
+	OptedOut int `json:"optedOut"` // of Accepted, numbers that opted out
+	// Suppressed are numbers of Accepted that a list keeps from the message, by the number of the list.
+	Suppressed map[int]int          `json:"suppressed,omitempty"`
+	Rejected   []LineFault          `json:"rejected"` // invalid numbers, by kind
+	Repeated   Lines                `json:"repeated"` // numbers of an earlier line, which are left out
+	Omitted    []LineFault          `json:"omitted"`  // lines that are left out, by kind
+	BadURLs    Lines                `json:"badURLs"`  // messages with a URL that is not https
+	General    []string             `json:"general"`  // codes of refusals of the campaign
+	Classes    campaign.ClassCounts `json:"classes"`  // of all accepted messages
 	// OptedOutClasses are the classes of the OptedOut. They reserve budget, and get no message.
 	OptedOutClasses campaign.ClassCounts `json:"optedOutClasses"`
+	// SuppressedClasses are the classes of the Suppressed. They reserve budget too.
+	SuppressedClasses campaign.ClassCounts `json:"suppressedClasses"`
 	// Zones count the People by the time zone of their area code. The zone of other numbers is 0.
 	Zones map[window.Zone]int `json:"zones,omitempty"`
 }
@@ -59,8 +63,31 @@ func (f *Findings) AddZones(people map[window.Zone]int) {
 	}
 }
 
+// AddWithheldClass adds the class of a message that is withheld. code is campaign.CodeOptedOut or
+// campaign.CodeSuppressed.
+func (f *Findings) AddWithheldClass(code string, class campaign.ClassCounts) {
+	if code == campaign.CodeOptedOut {
+		f.OptedOutClasses.Add(class)
+	} else {
+		f.SuppressedClasses.Add(class)
+	}
+}
+
 // SentClasses returns the classes of the messages to People.
-func (f Findings) SentClasses() campaign.ClassCounts { return f.Classes.Less(f.OptedOutClasses) }
+func (f Findings) SentClasses() campaign.ClassCounts {
+	return f.Classes.Less(f.OptedOutClasses).Less(f.SuppressedClasses)
+}
+
+// OnLists returns the number of people whom lists keep from the message.
+func (f Findings) OnLists() (n int) {
+	for _, people := range f.Suppressed {
+		n += people
+	}
+	return n
+}
+
+// Withheld returns the number of people of Accepted who get no message.
+func (f Findings) Withheld() int { return f.OptedOut + f.OnLists() }
 
 // withoutLines returns the findings with the numbers of lines, but not which.
 func (f Findings) withoutLines() Findings {
@@ -107,13 +134,14 @@ func Count(all []LineFault, line int, code, column string) []LineFault {
 	return append(all, f)
 }
 
-// LeftOut is a line that gets no message. One whose number is invalid or opted out stays in its part, so
+// LeftOut is a line that gets no message. One whose number is invalid or withheld stays in its part, so
 // that the error file or the campaign lists it.
 type LeftOut struct {
 	Line   int               `json:"line"`
 	Kind   Kind              `json:"kind"`
 	Code   string            `json:"code,omitempty"`
 	Column string            `json:"column,omitempty"` // the variable, or uid
+	List   int               `json:"list,omitempty"`   // the number of the list of KindSuppressed
 	Phone  string            `json:"phone"`
 	UID    string            `json:"uid"`
 	Vars   map[string]string `json:"vars,omitempty"`
@@ -124,11 +152,15 @@ type Kind string
 
 // The kinds of lines that get no message.
 const (
-	KindFaulty   Kind = "faulty"
-	KindInvalid  Kind = "invalid"
-	KindRepeated Kind = "repeated"
-	KindOptedOut Kind = "opted_out" // at the time of the check
+	KindFaulty     Kind = "faulty"
+	KindInvalid    Kind = "invalid"
+	KindRepeated   Kind = "repeated"
+	KindOptedOut   Kind = "opted_out"  // at the time of the check
+	KindSuppressed Kind = "suppressed" // by a list, at the time of the check
 )
+
+// Withheld reports whether a message to the person is accepted, but not sent.
+func (k Kind) Withheld() bool { return k == KindOptedOut || k == KindSuppressed }
 
 // Count counts a line that gets no message.
 func (f *Findings) Count(l LeftOut) {
@@ -141,6 +173,11 @@ func (f *Findings) Count(l LeftOut) {
 		f.Repeated.Add(l.Line)
 	case KindOptedOut:
 		f.OptedOut++
+	case KindSuppressed:
+		if f.Suppressed == nil {
+			f.Suppressed = map[int]int{}
+		}
+		f.Suppressed[l.List]++
 	}
 }
 
@@ -151,8 +188,8 @@ func total(all []LineFault) (n int) {
 	return n
 }
 
-// LeftOut returns the number of lines that are not sent. Those of people who opted out are, as the opt-out
-// can end before.
+// LeftOut returns the number of lines that are not accepted. Those of withheld people are: an opt-out or a list
+// can end before the message goes.
 func (f Findings) LeftOut() int { return f.Invalid() + f.Faulty() + f.Repeated.Count }
 
 // Faulty returns the number of lines that are left out because of a fault.
@@ -162,7 +199,7 @@ func (f Findings) Faulty() int { return total(f.Omitted) }
 func (f Findings) Invalid() int { return total(f.Rejected) }
 
 // People returns the number of people who get a message.
-func (f Findings) People() int { return max(0, f.Accepted-f.OptedOut) }
+func (f Findings) People() int { return max(0, f.Accepted-f.Withheld()) }
 
 // Fits reports whether the campaign may be sent.
 func (f Findings) Fits() bool { return len(f.General) == 0 && f.Accepted > 0 }

@@ -25,7 +25,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch/acceptance"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -147,7 +147,7 @@ func TestRun_NewTenantToCredential(t *testing.T) {
 		t.Errorf("failures %v, want none", failures["failures"])
 	}
 
-	rule := policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}}
+	rule := reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
 	if err := c.rows().Tenants.SaveSendPolicy(t.Context(), id, rule); err != nil {
 		t.Fatal(err)
 	}

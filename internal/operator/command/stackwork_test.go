@@ -22,7 +22,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/operator/drift"
 	"campaign-dispatch/internal/operator/restore"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )

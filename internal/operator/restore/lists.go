@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"campaign-dispatch/internal/aws/dynamo"
-	"campaign-dispatch/internal/privacy/suppression"
+	"campaign-dispatch/internal/reach/suppression"
 )
 
 // ListBook has the tenants and the lists of a Campaigns table.

@@ -17,9 +17,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/operator/restore"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/privacy/suppression"
-	listbook "campaign-dispatch/internal/privacy/suppression/book"
-	"campaign-dispatch/internal/privacy/suppression/lookup"
+	"campaign-dispatch/internal/reach/suppression"
+	listbook "campaign-dispatch/internal/reach/suppression/book"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )

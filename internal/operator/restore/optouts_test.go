@@ -13,7 +13,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/operator/restore"
-	"campaign-dispatch/internal/privacy/optout"
+	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/localstack/stackenv"
 )
 

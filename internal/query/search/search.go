@@ -61,4 +61,6 @@ type Reaction string
 const (
 	ReactionTapped   Reaction = "tapped"    // tapped a suggestion or clicked a link
 	ReactionOptedOut Reaction = "opted_out" // had opted out, so that the message was not sent
+	// ReactionSuppressed is that of a recipient on a list, so that the message was not sent.
+	ReactionSuppressed Reaction = "suppressed"
 )

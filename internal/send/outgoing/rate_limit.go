@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/policy"
+	"campaign-dispatch/internal/reach"
 )
 
 // Reservation is a task's share of its agent's rate. Messages may be sent from Start on,
@@ -133,7 +133,7 @@ type Route struct {
 	Pause     string
 	Paused    []string // the campaigns of the tenant that are paused
 	RateLimit RateLimit
-	Policy    policy.Policy // of the tenant
+	Policy    reach.Policy // of the tenant
 }
 
 // Holds reports whether the batch must wait for the end of a pause. Expired and cancelled batches do

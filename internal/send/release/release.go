@@ -14,8 +14,8 @@ import (
 
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/policy"
 )
 
 // Store reads and updates batches.
@@ -25,7 +25,7 @@ type Store interface {
 	StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error)
 	// EndRelease keeps the next check of a batch if keep is set.
 	EndRelease(ctx context.Context, b campaign.Batch, nextCheck time.Time, keep bool) (bool, error)
-	SendPolicy(ctx context.Context, tenant string) (policy.Policy, error)
+	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
@@ -146,12 +146,12 @@ func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
 	return nil
 }
 
-func (r Releaser) hours(ctx context.Context, b campaign.Batch) (policy.Hours, error) {
+func (r Releaser) hours(ctx context.Context, b campaign.Batch) (reach.Hours, error) {
 	p, err := r.Store.SendPolicy(ctx, b.Tenant)
 	if err != nil {
-		return policy.Hours{}, err
+		return reach.Hours{}, err
 	}
-	return policy.Load(ctx, r.Store, p, b)
+	return reach.Load(ctx, r.Store, p, b)
 }
 
 // Schedules sends a message to the release queue at an instant.

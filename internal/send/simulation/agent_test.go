@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/campaign/packed"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
 )
@@ -148,7 +149,7 @@ func (o *agentSimulation) SetFailingTime(context.Context, campaign.Batch, campai
 func (o *agentSimulation) run(t *testing.T) {
 	t.Helper()
 	s := &send.Sender{
-		Store: o, Blobs: o, Provider: agentSimulationProvider{o}, Recorder: o, OptOuts: o, Lists: noLists{}, Queue: o,
+		Store: o, Blobs: o, Provider: agentSimulationProvider{o}, Recorder: o, Reach: reach.Lookup{OptOuts: o, Lists: noLists{}}, Queue: o,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 	var calls sync.WaitGroup

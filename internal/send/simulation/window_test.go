@@ -16,9 +16,9 @@ import (
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone/area"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
-	"campaign-dispatch/internal/send/policy"
 	"campaign-dispatch/internal/send/release"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/sweep/overdue"
@@ -31,13 +31,13 @@ type windowSimulation struct {
 	*agentSimulation
 
 	t       *testing.T
-	policy  policy.Policy
+	policy  reach.Policy
 	outside int // messages that were sent while their window was closed
 	writes  map[campaign.BatchRef]int
 	fail    func() error // of the provider, nil for none
 }
 
-func newWindowSimulation(t *testing.T, rate int, p policy.Policy) *windowSimulation {
+func newWindowSimulation(t *testing.T, rate int, p reach.Policy) *windowSimulation {
 	t.Helper()
 	return &windowSimulation{agentSimulation: newAgentSimulation(rate), t: t, policy: p, writes: map[campaign.BatchRef]int{}}
 }
@@ -81,7 +81,7 @@ func (o *windowSimulation) Route(ctx context.Context, tenant, agentID string) (o
 	return route, err
 }
 
-func (o *windowSimulation) SendPolicy(context.Context, string) (policy.Policy, error) {
+func (o *windowSimulation) SendPolicy(context.Context, string) (reach.Policy, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.policy, nil
@@ -224,7 +224,7 @@ func (o *windowSimulation) batchOf(messageID string) campaign.Batch {
 func (o *windowSimulation) run(most time.Duration) {
 	o.t.Helper()
 	s := &send.Sender{
-		Store: o, Blobs: o, Provider: windowProvider{o}, Recorder: o, OptOuts: o, Lists: noLists{}, Queue: o.agentSimulation,
+		Store: o, Blobs: o, Provider: windowProvider{o}, Recorder: o, Reach: reach.Lookup{OptOuts: o, Lists: noLists{}}, Queue: o.agentSimulation,
 		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
 	}
 	r := release.Releaser{Store: o, Frames: o, SweepAfter: sweepAfter, Now: time.Now}
@@ -309,7 +309,7 @@ func TestWindow_HolidayAndWeekend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rate, batches := testsize.Of(3, 5), testsize.Of(6, 10)
-		o := newWindowSimulation(t, rate, policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: policy.Usual()}})
+		o := newWindowSimulation(t, rate, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
 		evening := time.Date(2026, 11, 19, 20, 30, 0, 0, time.FixedZone("", -3*3600)) // a Thursday; the 20th is a holiday
 		sleepUntil(evening)
 		zones := []window.Count{{Zone: window.SaoPaulo, Messages: 1000}, {Zone: window.Recife, Messages: 500}, {Zone: window.Manaus, Messages: 300}, {Zone: window.RioBranco, Messages: 200}}
@@ -333,7 +333,7 @@ func TestWindow_HolidayAndWeekend(t *testing.T) {
 
 // nights is what a property test draws: a rule, batches, and a provider that fails.
 type nights struct {
-	rule    policy.Rule
+	rule    reach.Rule
 	rate    int
 	fails   int // of five calls
 	minute  int // of the acceptance, in a week with a holiday
@@ -378,7 +378,7 @@ func TestWindow_NeverOutside(t *testing.T) {
 		}
 		n := drawNights(drawn)
 		synctest.Test(t, func(t *testing.T) {
-			o := newWindowSimulation(t, n.rate, policy.Policy{Rules: map[campaign.Traffic]policy.Rule{campaign.Promotion: n.rule}})
+			o := newWindowSimulation(t, n.rate, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: n.rule}})
 			o.fail = func() error {
 				if o.random.IntN(5) < n.fails {
 					return &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"}

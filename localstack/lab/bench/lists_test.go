@@ -15,8 +15,8 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/privacy/suppression"
-	"campaign-dispatch/internal/privacy/suppression/lookup"
+	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/suppression/lookup"
 )
 
 const (

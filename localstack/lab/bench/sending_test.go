@@ -27,6 +27,7 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/rcs"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/localstack/lab/metering"
@@ -57,7 +58,7 @@ func BenchmarkSend(b *testing.B) {
 	check(b, err)
 	rows := newSendRows(document, mobiles(newRandom(), campaign.MaxMessages))
 	sender := &send.Sender{
-		Store: rows, Blobs: rows, Recorder: rows, OptOuts: rows, Lists: noLists{}, Queue: rows,
+		Store: rows, Blobs: rows, Recorder: rows, Reach: reach.Lookup{OptOuts: rows, Lists: noLists{}}, Queue: rows,
 		Provider:    &rcs.Client{URL: provider.url, Keys: rows, HTTP: rcs.NewHTTPClient(metering.SendConcurrency), Now: time.Now},
 		Concurrency: metering.SendConcurrency, SweepAfter: time.Hour, Now: time.Now,
 	}

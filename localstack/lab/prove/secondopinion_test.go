@@ -31,7 +31,7 @@ import (
 // storage are the packages whose tests read and write tables themselves.
 func storage() []string {
 	names := []string{
-		"aws/dynamo", "control", "dashboard/...", "dispatch", "oauth", "outcome", "privacy/optout", "query", "send", "send/release", "send/simulation",
+		"aws/dynamo", "control", "dashboard/...", "dispatch", "oauth", "outcome", "reach/optout", "query", "send", "send/release", "send/simulation",
 		"settings", "sweep", "webhook",
 	}
 	for i, name := range names {

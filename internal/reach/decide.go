@@ -1,0 +1,74 @@
+package reach
+
+import (
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Do is what happens to a message.
+type Do int
+
+// A message is sent, waits, or ends without being sent.
+const (
+	Send Do = iota
+	Wait
+	End
+)
+
+// Decision is what happens to a message now.
+type Decision struct {
+	Do      Do
+	Outcome campaign.Outcome // of End
+	Code    string           // of End
+	List    int              // the number of the list that ends the message, 0 for none
+}
+
+// Rules are what the decision about the messages of a batch depends on.
+type Rules struct {
+	Batch campaign.Batch
+	Hours Hours
+	// Withheld returns who gets no message. It can be nil.
+	Withheld Withheld
+}
+
+// Decide returns what happens to a message that has no outcome. The first rule that applies decides.
+func (r Rules) Decide(m campaign.Message, now time.Time) Decision {
+	switch why := r.Withheld.of(m.Phone); {
+	case m.Erased():
+		return end(campaign.OutcomeFailed, campaign.CodeErased)
+	case r.Batch.Cancelled():
+		return end(campaign.OutcomeStopped, campaign.CodeCancelled)
+	case r.Batch.TooLate(now):
+		return end(campaign.OutcomeExpired, r.lateCode(m))
+	case !why.None():
+		return Decision{End, campaign.OutcomeFailed, why.Code, why.List}
+	case !r.Hours.Open(r.Hours.Zone(m.Phone), now):
+		return Decision{Do: Wait}
+	}
+	return Decision{}
+}
+
+// EndsUnread returns how all messages of the batch end, before their payload is read. It returns false if that
+// depends on their recipients.
+func (r Rules) EndsUnread(now time.Time) (Decision, bool) {
+	switch {
+	case r.Batch.Cancelled():
+		return end(campaign.OutcomeStopped, campaign.CodeCancelled), true
+	case r.Batch.TooLate(now) && !r.Hours.Limited():
+		return end(campaign.OutcomeExpired, campaign.CodeNotAfterPassed), true
+	}
+	return Decision{}, false
+}
+
+// lateCode returns why a message was not sent in time: its window was closed at the end, or something else.
+func (r Rules) lateCode(m campaign.Message) string {
+	if !r.Hours.Open(r.Hours.Zone(m.Phone), r.Batch.LastSend()) {
+		return campaign.CodeWindowClosed
+	}
+	return campaign.CodeNotAfterPassed
+}
+
+func end(outcome campaign.Outcome, code string) Decision {
+	return Decision{Do: End, Outcome: outcome, Code: code}
+}

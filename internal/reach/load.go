@@ -1,0 +1,48 @@
+package reach
+
+import (
+	"context"
+
+	"campaign-dispatch/internal/campaign"
+)
+
+// Templates reads versions of templates.
+type Templates interface {
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+}
+
+// Load returns the hours of a batch. It reads the batch's template only if the tenant has rules. A template that does
+// not exist has the rule of promotions.
+func Load(ctx context.Context, templates Templates, p Policy, b campaign.Batch) (Hours, error) {
+	if len(p.Rules) == 0 || b.Test {
+		return p.OfBatch(b, ""), nil
+	}
+	t, err := templates.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+	return p.OfBatch(b, t.Traffic), campaign.IgnoreNotFound(err)
+}
+
+// Remember returns templates that reads each version once. It is not for concurrent use.
+func Remember(templates Templates) Templates {
+	return remembered{templates, map[version]campaign.Template{}}
+}
+
+type version struct {
+	id     string
+	number int
+}
+
+type remembered struct {
+	templates Templates
+	read      map[version]campaign.Template
+}
+
+func (r remembered) TemplateVersion(ctx context.Context, id string, number int) (campaign.Template, error) {
+	if t, known := r.read[version{id, number}]; known {
+		return t, nil
+	}
+	t, err := r.templates.TemplateVersion(ctx, id, number)
+	if err == nil {
+		r.read[version{id, number}] = t
+	}
+	return t, err
+}

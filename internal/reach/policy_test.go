@@ -1,0 +1,240 @@
+package reach_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/reach"
+)
+
+var (
+	// noon is on a Monday in Brazil, when the usual window is open.
+	noon  = time.Date(2026, 11, 30, 15, 0, 0, 0, time.UTC)
+	night = noon.Add(12 * time.Hour)
+)
+
+func usual() reach.Policy {
+	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
+}
+
+func TestDecide_Order(t *testing.T) {
+	t.Parallel()
+	person := campaign.Message{Phone: "+5511987654321"}
+	optedOut := func(string) reach.Why { return reach.Why{Code: campaign.CodeOptedOut} }
+	limited := usual().Of(campaign.Promotion, nil)
+	for name, test := range map[string]struct {
+		message campaign.Message
+		rules   reach.Rules
+		now     time.Time
+		want    reach.Decision
+	}{
+		"open":   {person, reach.Rules{Hours: limited}, noon, reach.Decision{}},
+		"closed": {person, reach.Rules{Hours: limited}, night, reach.Decision{Do: reach.Wait}},
+		"erased before all else": {
+			campaign.Message{},
+			reach.Rules{Batch: campaign.Batch{CancelledAt: noon}, Withheld: optedOut},
+			noon,
+			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeFailed, Code: campaign.CodeErased},
+		},
+		"cancelled before too late": {
+			person,
+			reach.Rules{Batch: campaign.Batch{CancelledAt: noon, NotAfter: noon}},
+			night,
+			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeStopped, Code: campaign.CodeCancelled},
+		},
+		"too late before opted out": {
+			person,
+			reach.Rules{Batch: campaign.Batch{NotAfter: noon}, Hours: limited, Withheld: optedOut},
+			night,
+			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed},
+		},
+		"too late for the provider's shortest ttl": {
+			person,
+			reach.Rules{Batch: campaign.Batch{NotAfter: noon.Add(campaign.MinTTL - time.Millisecond)}, Hours: limited},
+			noon,
+			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed},
+		},
+		"just in time": {
+			person, reach.Rules{Batch: campaign.Batch{NotAfter: noon.Add(campaign.MinTTL)}, Hours: limited}, noon, reach.Decision{},
+		},
+		"closed when it was too late": {
+			person,
+			reach.Rules{Batch: campaign.Batch{NotAfter: night}, Hours: limited},
+			night.Add(12 * time.Hour),
+			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeWindowClosed},
+		},
+		"opted out before closed": {
+			person,
+			reach.Rules{Hours: limited, Withheld: optedOut},
+			night,
+			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := test.rules.Decide(test.message, test.now); got != test.want {
+				t.Errorf("decided %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestOf_Applies(t *testing.T) {
+	t.Parallel()
+	p := usual()
+	p.Rules[campaign.Authentication] = reach.Usual() // no form can save it
+	morning := window.Week{time.Monday: {From: 8 * 60, Until: 12 * 60}}
+	for name, test := range map[string]struct {
+		hours reach.Hours
+		open  bool // at noon on Monday
+	}{
+		"promotion":                     {p.Of(campaign.Promotion, nil), true},
+		"no traffic type is promotion":  {p.Of("", nil), true},
+		"narrowed by the call":          {p.Of(campaign.Promotion, &morning), false},
+		"the call alone":                {reach.Policy{}.Of(campaign.Transaction, &morning), false},
+		"authentication has no rule":    {p.Of(campaign.Authentication, nil), true},
+		"a test message at any time":    {p.OfBatch(campaign.Batch{Test: true, SendWindow: &morning}, campaign.Promotion), true},
+		"a batch with the call's hours": {p.OfBatch(campaign.Batch{SendWindow: &morning}, campaign.Promotion), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := test.hours.Open(window.SaoPaulo, noon); got != test.open {
+				t.Errorf("open at noon: %v", got)
+			}
+		})
+	}
+	if p.Of(campaign.Authentication, nil).Limited() || !p.Of(campaign.Promotion, nil).Limited() {
+		t.Error("authentication is limited, or promotion is not")
+	}
+}
+
+// A message that the provider still has when the window closes is given up, if the rule says so.
+func TestTTL_ExpireAtClose(t *testing.T) {
+	t.Parallel()
+	p := usual()
+	if got := p.Of(campaign.Promotion, nil).TTL("+5511987654321", noon, 24*time.Hour); got != 24*time.Hour {
+		t.Errorf("without the switch: %v", got)
+	}
+	rule := reach.Usual()
+	rule.ExpireAtClose = true
+	p.Rules[campaign.Promotion] = rule
+	hours := p.Of(campaign.Promotion, nil)
+	for at, want := range map[time.Time]time.Duration{noon: 9 * time.Hour, noon.Add(9*time.Hour - time.Second): 10 * time.Second} {
+		if got := hours.TTL("+5511987654321", at, 24*time.Hour); got != want {
+			t.Errorf("at %v: %v, want %v", at, got, want)
+		}
+	}
+	if got := hours.TTL("+5592987654321", noon, 24*time.Hour); got != 10*time.Hour {
+		t.Errorf("in Manaus: %v, want 10 hours", got)
+	}
+}
+
+func TestPlan_CannotGo(t *testing.T) {
+	t.Parallel()
+	hours := usual().Of(campaign.Promotion, nil)
+	messages := hours.InZones(map[window.Zone]int{0: 5, window.SaoPaulo: 10, window.RioBranco: 3})
+	plan, cannotGo := hours.Plan(messages, night, night.Add(10*time.Hour)) // 10:00 in São Paulo, 8:00 in Rio Branco
+	want := []reach.Group{{OpensAt: night.Add(9 * time.Hour), Messages: 15}, {OpensAt: night.Add(11 * time.Hour), Messages: 3}}
+	if diff := cmp.Diff(want, reach.Groups(plan)); diff != "" || cannotGo != 3 {
+		t.Errorf("%d cannot go (-want +got):\n%s", cannotGo, diff)
+	}
+	for end, want := range map[time.Duration]int{11*time.Hour + campaign.MinTTL: 0, 11*time.Hour + campaign.MinTTL - 1: 3} {
+		if _, got := hours.Plan(messages, night, night.Add(end)); got != want {
+			t.Errorf("until %v after the night: %d cannot go, want %d", end, got, want)
+		}
+	}
+}
+
+// Only the zones of a batch close for it.
+func TestNextClosing(t *testing.T) {
+	t.Parallel()
+	hours := usual().Of(campaign.Promotion, nil)
+	in := func(zones ...window.Zone) (b campaign.Batch) {
+		for _, z := range zones {
+			b.Zones = append(b.Zones, window.Count{Zone: z, Messages: 1})
+		}
+		return b
+	}
+	evening := noon.Add(8*time.Hour + 30*time.Minute) // 20:30 in São Paulo
+	for name, test := range map[string]struct {
+		batch campaign.Batch
+		now   time.Time
+		want  time.Duration // until the closing
+	}{
+		"São Paulo":                      {in(window.SaoPaulo), evening, 30 * time.Minute},
+		"Manaus":                         {in(window.Manaus), evening, 90 * time.Minute},
+		"both":                           {in(window.SaoPaulo, window.Manaus), evening, 30 * time.Minute},
+		"both, when the first is closed": {in(window.SaoPaulo, window.Manaus), evening.Add(time.Hour), 30 * time.Minute},
+		"unknown zones":                  {in(), evening, 30 * time.Minute},
+	} {
+		if got := hours.NextClosing(test.batch, test.now); !got.Equal(test.now.Add(test.want)) {
+			t.Errorf("%s: closes at %v, want in %v", name, got, test.want)
+		}
+	}
+}
+
+// What waits is checked as soon as it is too late to send it.
+func TestNextCheck_TooLate(t *testing.T) {
+	t.Parallel()
+	b := campaign.Batch{NotAfter: night.Add(time.Hour)}
+	next := usual().Of(campaign.Promotion, nil).NextCheck(b, window.Set(0).With(window.SaoPaulo), night)
+	if !b.TooLate(next) || b.TooLate(next.Add(-time.Millisecond)) {
+		t.Errorf("checked at %v, want the first instant that is too late for %v", next, b.NotAfter)
+	}
+}
+
+// store has a policy and counts reads.
+type store struct {
+	policy reach.Policy
+	reads  int
+}
+
+func (s *store) SendPolicy(context.Context, string) (reach.Policy, error) {
+	s.reads++
+	return s.policy, nil
+}
+
+func (s *store) TemplateVersion(context.Context, string, int) (t campaign.Template, err error) {
+	return t, nil
+}
+
+func TestWaitingOf(t *testing.T) {
+	t.Parallel()
+	s := &store{policy: usual()}
+	batch := func(edit func(*campaign.BatchProgress)) campaign.BatchProgress {
+		b := campaign.BatchProgress{Batch: campaign.Batch{Accepted: 100, State: campaign.BatchSending}}
+		edit(&b)
+		return b
+	}
+	c := campaign.Campaign{Batches: []campaign.BatchProgress{batch(func(*campaign.BatchProgress) {})}}
+	if got, err := reach.WaitingOf(t.Context(), s, c, night); err != nil || len(got) > 0 || s.reads > 0 {
+		t.Errorf("nothing waits: %+v, %v after %d reads", got, err, s.reads)
+	}
+	c.Batches = append(c.Batches,
+		batch(func(b *campaign.BatchProgress) { b.Held = []window.Count{{Zone: window.SaoPaulo, Messages: 40}} }),
+		batch(func(b *campaign.BatchProgress) {
+			b.Held = []window.Count{{Zone: window.SaoPaulo, Messages: 2}, {Zone: window.Manaus, Messages: 1}}
+		}),
+		batch(func(b *campaign.BatchProgress) { b.Held = []window.Count{{Messages: 7}} }),
+		batch(func(b *campaign.BatchProgress) { b.Waiting = true }),
+	)
+	got, err := reach.WaitingOf(t.Context(), s, c, night)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait := func(reason reach.Reason, z window.Zone, n int, at time.Time) reach.Waiting {
+		return reach.Waiting{Reason: reason, Opening: reach.Opening{Count: window.Count{Zone: z, Messages: n}, OpensAt: at}}
+	}
+	want := []reach.Waiting{
+		wait(reach.ReasonPaused, 0, 100, time.Time{}), wait(reach.ReasonSendWindow, 0, 7, time.Time{}),
+		wait(reach.ReasonSendWindow, window.SaoPaulo, 42, night.Add(9*time.Hour)), wait(reach.ReasonSendWindow, window.Manaus, 1, night.Add(10*time.Hour)),
+	}
+	if diff := cmp.Diff(want, got); diff != "" || s.reads != 1 {
+		t.Errorf("after %d reads (-want +got):\n%s", s.reads, diff)
+	}
+}

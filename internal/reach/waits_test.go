@@ -1,0 +1,70 @@
+package reach_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/reach"
+)
+
+// rowsRead has one template and policy, and counts the reads of the template.
+type rowsRead struct {
+	policy    reach.Policy
+	templates int
+}
+
+func (r *rowsRead) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
+	r.templates++
+	return campaign.Template{Traffic: campaign.Promotion}, nil
+}
+
+func (r *rowsRead) SendPolicy(context.Context, string) (reach.Policy, error) { return r.policy, nil }
+
+func TestWaitingOf_ReadsATemplateOnce(t *testing.T) {
+	t.Parallel()
+	var c campaign.Campaign
+	for range 100 {
+		b := campaign.BatchProgress{Batch: campaign.Batch{TemplateID: "t", TemplateVersion: 3}}
+		b.Held = []window.Count{{Zone: window.Manaus, Messages: 2}}
+		c.Batches = append(c.Batches, b)
+	}
+	rows := &rowsRead{policy: usual()}
+	waiting, err := reach.WaitingOf(t.Context(), rows, c, night)
+	if err != nil || len(waiting) != 1 || waiting[0].Messages != 200 {
+		t.Errorf("%+v waits (%v), want 200 messages", waiting, err)
+	}
+	if rows.templates != 1 {
+		t.Errorf("%d reads of one template", rows.templates)
+	}
+}
+
+// The largest campaigns have 10,000 batches, and an opening takes 0.1 ms to find. One for each batch and zone would take
+// longer than a page has.
+func TestWaitingOf_LargeCampaign(t *testing.T) {
+	t.Parallel()
+	rows := &rowsRead{policy: usual()}
+	rows.policy.Holidays = slices.Repeat([]string{"2026-07-09"}, reach.MaxHolidays)
+	b := campaign.BatchProgress{Batch: campaign.Batch{TemplateID: "t", TemplateVersion: 3}}
+	for _, z := range window.All() {
+		b.Held = append(b.Held, window.Count{Zone: z, Messages: 1})
+	}
+	narrowed := b
+	narrowed.SendWindow = &window.Week{time.Tuesday: {From: 600, Until: 660}}
+	c := campaign.Campaign{Batches: slices.Repeat([]campaign.BatchProgress{b, narrowed}, 5_000)}
+	waiting, err := reach.WaitingOf(t.Context(), rows, c, night)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range waiting {
+		if w.Messages != 5_000 {
+			t.Errorf("%d messages wait for %v in %v, want 5000", w.Messages, w.OpensAt, w.Zone)
+		}
+	}
+	if len(waiting) != 2*len(window.All()) {
+		t.Errorf("%d waits", len(waiting))
+	}
+}
