@@ -125,6 +125,16 @@ const (
 	BatchCancelled BatchState = "cancelled"
 )
 
+// Waits is what a batch waits for. No task sends the messages that wait: sweep queues them.
+type Waits struct {
+	Paused bool       // for the end of a pause, some messages
+	Parts  bool       // for parts of its campaign's file, a completed batch
+	Zones  window.Set // for the opening of the send window, the messages of these zones
+}
+
+// Any reports whether the batch waits for anything.
+func (w Waits) Any() bool { return w != Waits{} }
+
 // Batch is one accepted dispatch call.
 type Batch struct {
 	BatchRef
@@ -149,16 +159,12 @@ type Batch struct {
 	Unmoved   bool
 	State     BatchState
 	NextCheck time.Time // when sweep checks the batch next, zero if nothing is left to do
-	// Waiting reports whether messages of the batch wait for the end of a pause, and none of them is
-	// queued, or whether the completed batch waits for parts of its campaign's file.
-	Waiting bool
+	Waits     Waits
 	// SendWindow has the hours of the call in which the messages may go, nil for any.
 	SendWindow *window.Week
 	// Zones count the messages by the recipients' time zone, in the order of the messages. It is empty if no send window
 	// applied at the acceptance.
 	Zones []window.Count
-	// WaitingZones are the zones whose messages wait for the opening of the send window, and none of them is queued.
-	WaitingZones window.Set
 	// CancelledAt is zero for a batch that was not cancelled. A batch cancelled while it
 	// was sending keeps its state. Messages that the provider does not have end as stopped.
 	CancelledAt time.Time
@@ -253,21 +259,18 @@ func (b Batch) ZoneOf(index int) (window.Zone, bool) {
 // WaitingIn counts the messages without an outcome in the zones that wait. outcome returns that of the message at an
 // index. A batch without Zones has one count, without a zone.
 func (b Batch) WaitingIn(outcome func(index int) Outcome) []window.Count {
-	if b.WaitingZones == 0 {
+	if b.Waits.Zones == 0 {
 		return nil
 	}
 	waiting := map[window.Zone]int{}
 	for index := range b.Accepted {
 		zone, known := b.ZoneOf(index)
-		if outcome(index) == "" && (b.WaitingZones.Has(zone) || !known) {
+		if outcome(index) == "" && (b.Waits.Zones.Has(zone) || !known) {
 			waiting[zone]++
 		}
 	}
 	return window.Counts(waiting)
 }
-
-// Waits reports whether messages of the batch wait, and no task will send them.
-func (b Batch) Waits() bool { return b.Waiting || b.WaitingZones != 0 }
 
 // MinTTL is the shortest time for which the provider tries to deliver a message; it refuses a shorter one. Source: RBM
 // documentation, "Message expiration" (ttl of at least 10 seconds).

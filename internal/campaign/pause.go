@@ -2,8 +2,8 @@ package campaign
 
 import (
 	"errors"
-	"slices"
 	"strings"
+	"time"
 )
 
 // StatusPaused is the status of a paused campaign in the dashboard. In the API, it is still scheduled or sending.
@@ -14,6 +14,9 @@ const MaxPaused = 1000
 
 // ErrTooManyPaused reports that a tenant has MaxPaused paused campaigns.
 var ErrTooManyPaused = errors.New("too many paused campaigns")
+
+// ErrCompleted reports that a campaign is completed, so that there is nothing to pause.
+var ErrCompleted = errors.New("the campaign is completed")
 
 // PauseSubject is the subject of a campaign's pause.
 func PauseSubject(id ID) string { return "campaign#" + id.Tenant + "#" + id.CampaignID }
@@ -28,12 +31,28 @@ func PausedTenant(subject string) (tenant string, ok bool) {
 	return rest[:at], true
 }
 
+// PausedSince returns since when the campaign is paused, zero if it is not. Its completion ends a pause, a moment before
+// that of the row.
+func (c Campaign) PausedSince() time.Time {
+	if c.Status() == StatusCompleted {
+		return time.Time{}
+	}
+	return c.PausedAt
+}
+
+// Left returns the number of people whose message has no outcome yet. Those of the file who are still to be accepted are
+// among them.
+func (c Campaign) Left() int {
+	n := c.Submission.ToCome()
+	for _, b := range c.Batches {
+		n += b.Pending()
+	}
+	return n
+}
+
 // Paused reports whether a pause keeps messages of the campaign from being sent.
 func (c Campaign) Paused() bool {
-	if c.PausedAt.IsZero() {
-		return false
-	}
-	return c.Submission.ToCome() > 0 || slices.ContainsFunc(c.Batches, func(b BatchProgress) bool { return b.Pending() > 0 })
+	return !c.PausedAt.IsZero() && c.Left() > 0
 }
 
 // shown returns the status of the campaign in the dashboard.

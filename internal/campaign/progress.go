@@ -37,8 +37,9 @@ type Progress struct {
 	Completed   int       // without batches cancelled before their release
 	CompletedAt time.Time // when the last of them completed
 	Batches     int
-	Cancelled   bool // the campaign was cancelled
-	PartsToCome int  // see SubmissionTotals
+	Cancelled   bool      // the campaign was cancelled
+	PausedAt    time.Time // zero if the campaign is not paused
+	PartsToCome int       // see SubmissionTotals
 }
 
 // IsCompleted reports whether the campaign is completed. It is not after a cancellation, nor while

@@ -145,7 +145,7 @@ func (c *Canceller) finishCancel(ctx context.Context, p campaign.BatchProgress, 
 	if b.State == campaign.BatchCancelled {
 		return c.Recorder.Record(ctx, b, stopped(b))
 	}
-	if b.Waits() { // sweep queues it at once, and send stops its messages
+	if b.Waits.Any() { // sweep queues it at once, and send stops its messages
 		if _, err := c.Ledger.PostponeCheck(ctx, b, c.Now()); err != nil {
 			return err
 		}

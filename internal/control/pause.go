@@ -47,7 +47,7 @@ func (s *Service) servePause(
 	if err != nil {
 		return err
 	}
-	httpapi.WriteJSON(w, http.StatusOK, pauseAnswer{id, c.Status(), c.PausedAt})
+	httpapi.WriteJSON(w, http.StatusOK, pauseAnswer{id, c.Status(), c.PausedSince()})
 	return nil
 }
 
@@ -61,7 +61,7 @@ func (s *Service) announce(ctx context.Context, c campaign.Campaign, kind reacti
 }
 
 // Pause pauses a campaign, and returns it. Its messages are not sent until Resume, and end when their
-// notAfter passes. Parts of its file and other batches are still accepted. A refused call returns
+// notAfter passes. Its completion and its cancellation end the pause. Parts of its file and other batches are still accepted. A refused call returns
 // a *httpapi.Problem.
 func (s *Service) Pause(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	c, err := s.find(ctx, id)
@@ -85,6 +85,9 @@ func (s *Service) pause(ctx context.Context, c campaign.Campaign) (campaign.Camp
 			Detail: fmt.Sprintf("The company has %d paused campaigns. Resume or cancel some.", campaign.MaxPaused),
 		}
 	}
+	if errors.Is(err, campaign.ErrCompleted) { // since it was read
+		return c, nothingToPause()
+	}
 	if errors.Is(err, campaign.ErrNotFound) { // its retention has ended since it was read
 		return c, httpapi.NoCampaign()
 	}
@@ -104,12 +107,16 @@ func (*Service) MayPause(c campaign.Campaign) error {
 	case c.Unsent():
 		return accepted(c)
 	case c.Status() == campaign.StatusCompleted:
-		return &httpapi.Problem{
-			Status: http.StatusConflict, Code: "campaign_completed",
-			Detail: "The campaign is completed. There is nothing to pause.",
-		}
+		return nothingToPause()
 	}
 	return nil
+}
+
+func nothingToPause() error {
+	return &httpapi.Problem{
+		Status: http.StatusConflict, Code: "campaign_completed",
+		Detail: "The campaign is completed. There is nothing to pause.",
+	}
 }
 
 // Resume ends the pause of a campaign, and returns it. Sweep queues its messages within two minutes. A campaign

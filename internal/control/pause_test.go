@@ -167,6 +167,25 @@ func TestServePause_Refused(t *testing.T) {
 	}
 }
 
+// A campaign that completes after a call has read it is not paused.
+func TestPause_CompletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	b := d.accept(1, "", 2, campaign.BatchSending)
+	d.record(b, campaign.OutcomeSent, 0, 1)
+	d.service.Store = overtaken{d.service.Store, func() {
+		d.record(b, campaign.OutcomeRead, 0, 1)
+		_, err := d.store.CompleteBatch(t.Context(), b.BatchRef, noon)
+		d.must(err)
+	}}
+	if got := d.post("/pause", ""); got != "409 campaign_completed" || len(d.events) > 0 {
+		t.Errorf("%s, events %v", got, d.events)
+	}
+	if at := d.campaign().PausedAt; !at.IsZero() || d.holds(b) {
+		t.Errorf("paused at %v; held: %v", at, d.holds(b))
+	}
+}
+
 // The campaign is cancelled after the call has read it.
 func TestPauseCampaign_Cancelled(t *testing.T) {
 	t.Parallel()
@@ -188,7 +207,7 @@ func TestServeCancel_Paused(t *testing.T) {
 	b := d.accept(1, "", 3, campaign.BatchSending)
 	d.post("/pause", "")
 	waiting := b
-	waiting.Waiting = true
+	waiting.Waits.Paused = true
 	_, err := d.store.PostponeCheck(t.Context(), waiting, noon.Add(outgoing.PauseCheck))
 	d.must(err)
 	if got := d.post("/cancel", ""); got != "202 cancelling" {

@@ -23,7 +23,7 @@ type Store interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error
 	// PauseCampaign returns an error that wraps campaign.ErrLostRace if the campaign is cancelled,
-	// campaign.ErrNotFound if it is missing or being deleted, or campaign.ErrTooManyPaused.
+	// campaign.ErrNotFound if it is missing or being deleted, campaign.ErrCompleted, or campaign.ErrTooManyPaused.
 	PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) (since time.Time, err error)
 	// ResumeCampaign returns an error that wraps campaign.ErrLostRace if the pause since then is over.
 	ResumeCampaign(ctx context.Context, id campaign.ID, since time.Time) error
@@ -87,9 +87,19 @@ func (s *Service) find(ctx context.Context, id campaign.ID) (campaign.Campaign, 
 }
 
 type cancelAnswer struct {
-	CampaignID string `json:"campaignId"`
-	Status     string `json:"status"`
-	Revoke     bool   `json:"revoke"`
+	CampaignID  string `json:"campaignId"`
+	Status      string `json:"status"`
+	Revoke      bool   `json:"revoke"`
+	Sent        int    `json:"sent"`
+	Unsent      int    `json:"unsent"`
+	NotAccepted int    `json:"notAccepted,omitempty"`
+}
+
+// Cancelled is what a cancellation has found.
+type Cancelled struct {
+	campaign.Cancellation
+
+	Revokes bool // sent messages are revoked too, as this call or an earlier one requested
 }
 
 // ServeCancel cancels a campaign; the Canceller completes the cancellation.
@@ -103,30 +113,32 @@ func (s *Service) ServeCancel(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := r.PathValue("campaignId")
-	if revoke, err = s.Cancel(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id}, revoke); err != nil {
+	done, err := s.Cancel(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id}, revoke)
+	if err != nil {
 		return err
 	}
-	httpapi.WriteJSON(w, http.StatusAccepted, cancelAnswer{id, "cancelling", revoke})
+	httpapi.WriteJSON(w, http.StatusAccepted, cancelAnswer{id, "cancelling", done.Revokes, done.Sent, done.Unsent(), done.NotAccepted})
 	return nil
 }
 
-// Cancel cancels a campaign. revokes reports whether sent messages are revoked too, as
-// this call or an earlier one requested. When Cancel returns, no scheduled batch will
-// be sent; a Canceller does the rest. A refused call returns a *httpapi.Problem.
-func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (revokes bool, err error) {
+// Cancel cancels a campaign. When Cancel returns, no scheduled batch will be sent; a Canceller
+// does the rest. The messages that it stops can include some that are on their way to the
+// provider. A refused call returns a *httpapi.Problem.
+func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (done Cancelled, err error) {
 	c, err := s.find(ctx, id)
 	if err != nil {
-		return false, err
+		return done, err
 	}
 	if err := s.MayCancel(c); err != nil {
-		return false, err
+		return done, err
 	}
-	if err := s.cancel(ctx, c, revoke); err != nil {
-		return false, err
+	if done.Cancellation, err = s.cancel(ctx, c, revoke); err != nil {
+		return done, err
 	}
-	revokes = revoke || c.Revoke
-	slog.InfoContext(ctx, "campaign cancelled", "tenant", c.Tenant, "campaign_id", c.CampaignID, "revoke", revokes)
-	return revokes, nil
+	done.Revokes = revoke || c.Revoke
+	slog.InfoContext(ctx, "campaign cancelled", "tenant", c.Tenant, "campaign_id", c.CampaignID,
+		"revoke", done.Revokes, "sent", done.Sent, "unsent", done.Unsent())
+	return done, nil
 }
 
 // MayCancel returns the *httpapi.Problem with which Cancel would refuse the campaign,
@@ -159,18 +171,17 @@ func readSwitches(r *http.Request) (revoke bool, err error) {
 // task is queued and every batch is marked, so that sweep finds the unreleased batches
 // even if the task is lost. After a crash, the task or the client's retry completes the
 // steps.
-func (s *Service) cancel(ctx context.Context, c campaign.Campaign, revoke bool) error {
+func (s *Service) cancel(ctx context.Context, c campaign.Campaign, revoke bool) (found campaign.Cancellation, err error) {
 	if err := s.mark(ctx, c, revoke); err != nil {
-		return fmt.Errorf("control: %w", err)
+		return found, fmt.Errorf("control: %w", err)
 	}
 	if err := s.queue(ctx, c.ID, 0); err != nil {
-		return err
+		return found, err
 	}
-	c, err := s.Store.Campaign(ctx, c.ID)
-	if err != nil {
-		return fmt.Errorf("control: %w", err)
+	if c, err = s.Store.Campaign(ctx, c.ID); err != nil {
+		return found, fmt.Errorf("control: %w", err)
 	}
-	return cancelBatches(ctx, s.Store.CancelBatch, c, s.Now().Add(s.SweepDelay))
+	return c.Cancellation(), cancelBatches(ctx, s.Store.CancelBatch, c, s.Now().Add(s.SweepDelay))
 }
 
 // queue queues the task that completes what is open of a campaign.

@@ -85,8 +85,8 @@ func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) (awaitsParts 
 // partsCheck is how often sweep checks a completed batch of a campaign that awaits parts.
 const partsCheck = 15 * time.Minute
 
-// completeCampaign queues the webhook of the campaign's completion if the batch was its
-// last one. Then sweep stops checking the batch. A cancelled campaign causes no
+// completeCampaign ends the pause of the campaign and queues the webhook of its completion if the
+// batch was its last one. Then sweep stops checking the batch. A cancelled campaign causes no
 // webhook. While only parts of its file keep the campaign from being completed, sweep goes on
 // checking the batch: the last parts may be discarded, and then no other batch completes it.
 func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) (awaitsParts bool, err error) {
@@ -96,16 +96,31 @@ func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) (awai
 	}
 	last := b.ClosedAt.IsZero() || !b.ClosedAt.Before(progress.CompletedAt) // else another one was completed later
 	if last && progress.AwaitsParts() {
-		b.Waiting = true
+		b.Waits = campaign.Waits{Parts: true}
 		_, err := r.Store.PostponeCheck(ctx, b, r.Now().Add(partsCheck))
 		return true, err
 	}
 	if last && progress.IsCompleted() {
-		if err := r.queueCompletedWebhook(ctx, b.ID, progress); err != nil {
-			return false, fmt.Errorf("announce completion of campaign %s: %w", b.CampaignID, err)
+		if err := r.endCampaign(ctx, b.ID, progress); err != nil {
+			return false, err
 		}
 	}
 	return false, r.Close(ctx, b)
+}
+
+// endCampaign ends the pause of a completed campaign and queues the webhook of its completion, which says of the pause too
+// that it is over.
+func (r *Recorder) endCampaign(ctx context.Context, id campaign.ID, progress campaign.Progress) error {
+	if !progress.PausedAt.IsZero() {
+		if err := r.Store.EndPause(ctx, id, progress); err != nil {
+			return err
+		}
+		slog.InfoContext(ctx, "completed campaign resumed", "tenant", id.Tenant, "campaign_id", id.CampaignID)
+	}
+	if err := r.queueCompletedWebhook(ctx, id, progress); err != nil {
+		return fmt.Errorf("announce completion of campaign %s: %w", id.CampaignID, err)
+	}
+	return nil
 }
 
 // Close ends the checks of a completed or cancelled batch. It frees what the batch has reserved

@@ -23,6 +23,8 @@ type Store interface {
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	Progress(ctx context.Context, id campaign.ID) (campaign.Progress, error)
+	// EndPause ends the pause of a completed campaign, unless it was resumed or got another batch since p was read.
+	EndPause(ctx context.Context, id campaign.ID, p campaign.Progress) error
 	// PostponeCheck sets when sweep checks a batch if it is unchanged since it was read.
 	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	CloseBatch(ctx context.Context, b campaign.Batch, unused campaign.Money) error

@@ -37,10 +37,14 @@ type batchLedger struct {
 	completed  int
 	toCome     int // parts of the campaign's file
 	closed     int
-	released   campaign.Money
-	nextCheck  time.Time
-	waiting    bool
-	queued     []string
+	pausedAt   time.Time // of the campaign
+
+	pausesEnded []time.Time
+	endPauseErr error
+	released    campaign.Money
+	nextCheck   time.Time
+	waiting     bool
+	queued      []string
 }
 
 func newBatchLedger() *batchLedger { return &batchLedger{} }
@@ -87,14 +91,19 @@ func (b *batchLedger) CompleteBatch(_ context.Context, _ campaign.BatchRef, chec
 }
 
 func (b *batchLedger) Progress(context.Context, campaign.ID) (campaign.Progress, error) {
-	return campaign.Progress{Completed: b.completed, Batches: 2, PartsToCome: b.toCome}, nil
+	return campaign.Progress{Completed: b.completed, Batches: 2, PartsToCome: b.toCome, PausedAt: b.pausedAt}, nil
+}
+
+func (b *batchLedger) EndPause(_ context.Context, _ campaign.ID, p campaign.Progress) error {
+	b.pausesEnded = append(b.pausesEnded, p.PausedAt)
+	return b.endPauseErr
 }
 
 func (b *batchLedger) PostponeCheck(_ context.Context, read campaign.Batch, next time.Time) (bool, error) {
 	if !read.NextCheck.Equal(b.nextCheck) {
 		return false, nil
 	}
-	b.nextCheck, b.waiting = next, read.Waiting
+	b.nextCheck, b.waiting = next, read.Waits.Parts
 	return true, nil
 }
 
@@ -276,6 +285,38 @@ func TestComplete_PartsToCome(t *testing.T) {
 	complete()
 	if b.closed != 1 {
 		t.Errorf("the batch was closed %d times, want once", b.closed)
+	}
+}
+
+// The last batch of a campaign ends its pause. If that fails, sweep completes the batch again.
+func TestComplete_Paused(t *testing.T) {
+	t.Parallel()
+	since := time.Unix(500, 0)
+	for name, test := range map[string]struct {
+		pausedAt  time.Time
+		completed int // batches before this one
+		toCome    int // parts
+		err       error
+		ended     []time.Time
+		closed    int
+	}{
+		"the last batch":         {since, 1, 0, nil, []time.Time{since}, 1},
+		"not paused":             {time.Time{}, 1, 0, nil, nil, 1},
+		"another batch is left":  {since, 0, 0, nil, nil, 1},
+		"parts are to come":      {since, 1, 1, nil, nil, 0},
+		"the pause does not end": {since, 1, 0, errBroken, []time.Time{since}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBatchLedger()
+			b.pausedAt, b.completed, b.toCome, b.endPauseErr = test.pausedAt, test.completed, test.toCome, test.err
+			if _, err := b.recorder().Complete(t.Context(), campaign.Batch{Accepted: 2}); !errors.Is(err, test.err) {
+				t.Errorf("error %v, want %v", err, test.err)
+			}
+			if diff := cmp.Diff(test.ended, b.pausesEnded); diff != "" || b.closed != test.closed {
+				t.Errorf("closed %d times, want %d; pauses that ended (-want +got):\n%s", b.closed, test.closed, diff)
+			}
+		})
 	}
 }
 

@@ -61,6 +61,7 @@ type counts struct {
 type cancellation struct {
 	RequestedAt time.Time `json:"requestedAt"`
 	Revoke      bool      `json:"revoke"`
+	Sent        int       `json:"sent"`
 	Stopped     int       `json:"stopped"`
 	Revoked     int       `json:"revoked"`
 	TooLate     int       `json:"tooLate"`
@@ -112,7 +113,7 @@ func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
 }
 
 func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
-	a := campaignAnswer{Name: c.Name, Status: c.Status(), CreatedAt: c.CreatedAt, PausedAt: c.PausedAt, Batches: []batchAnswer{}}
+	a := campaignAnswer{Name: c.Name, Status: c.Status(), CreatedAt: c.CreatedAt, PausedAt: c.PausedSince(), Batches: []batchAnswer{}}
 	last := 0
 	for _, b := range c.Batches {
 		a.Accepted += b.Accepted
@@ -133,7 +134,7 @@ func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
 	}
 	if !c.CancelledAt.IsZero() {
 		a.Cancellation = &cancellation{
-			RequestedAt: c.CancelledAt, Revoke: c.Revoke,
+			RequestedAt: c.CancelledAt, Revoke: c.Revoke, Sent: c.Cancellation().Sent,
 			Stopped: a.Counts.Stopped, Revoked: a.Counts.Revoked,
 			TooLate: a.Counts.Sent + a.Counts.Delivered + a.Counts.Read,
 		}

@@ -221,7 +221,7 @@ func TestWaitingOf(t *testing.T) {
 			b.Held = []window.Count{{Zone: window.SaoPaulo, Messages: 2}, {Zone: window.Manaus, Messages: 1}}
 		}),
 		batch(func(b *campaign.BatchProgress) { b.Held = []window.Count{{Messages: 7}} }),
-		batch(func(b *campaign.BatchProgress) { b.Waiting = true }),
+		batch(func(b *campaign.BatchProgress) { b.Waits.Paused = true }),
 	)
 	got, err := reach.WaitingOf(t.Context(), s, c, night)
 	if err != nil {

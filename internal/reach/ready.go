@@ -34,7 +34,7 @@ func (h Hours) FramesOf(b campaign.Batch, unsent func(index int) bool, now time.
 			continue
 		}
 		f.Open = append(f.Open, frame)
-		if b.Waiting || open&b.WaitingZones != 0 {
+		if b.Waits.Paused || open&b.Waits.Zones != 0 {
 			f.Opened = append(f.Opened, frame)
 		}
 	}
@@ -52,7 +52,7 @@ func unsentZones(b campaign.Batch, frame int, unsent func(int) bool) (zones wind
 		left = true
 		zone, known := b.ZoneOf(index)
 		if !known {
-			return b.WaitingZones, true
+			return b.Waits.Zones, true
 		}
 		zones = zones.With(zone)
 	}

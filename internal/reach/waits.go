@@ -36,9 +36,13 @@ type Store interface {
 // each template once, and looks for each opening once: a campaign can have thousands of batches.
 func WaitingOf(ctx context.Context, store Store, c campaign.Campaign, now time.Time) ([]Waiting, error) {
 	var p *Policy
+	if !c.CancelledAt.IsZero() { // what is left is being stopped
+		return nil, nil
+	}
 	templates, messages, known := Remember(store), map[Waiting]int{}, map[held]Waiting{}
+	paused := c.Paused() // then all of them wait, and those of unreleased batches for their time too
 	for _, b := range c.Batches {
-		if b.Waiting && b.Pending() > 0 {
+		if b.Pending() > 0 && (paused || b.Waits.Paused) {
 			messages[Waiting{Reason: ReasonPaused}] += b.Pending()
 			continue
 		}

@@ -104,28 +104,62 @@ func retryDelay(attempt int, asked time.Duration, random float64) time.Duration 
 }
 
 // postponeCheck sets the sweep check of a batch that waits for its agent's rate or for the opening of a send window.
-// It writes rarely: it postpones the check by more than necessary, and a zone starts to wait once for each closing.
+// It writes rarely: it postpones the check by more than necessary, and a zone starts to wait once for each closing. It is
+// repeated if the row has changed since it was read and lacks a zone: nothing else has the zone's messages sent.
 func (s *Sender) postponeCheck(ctx context.Context, r *run) {
+	for try := range maxMarks {
+		changed, err := s.tryPostpone(ctx, r)
+		if err == nil && !changed && r.beginsToWait() {
+			err = retry.Wait(ctx, try+1)
+			if err == nil {
+				err = s.readWaits(ctx, r)
+			}
+		}
+		if err != nil {
+			slog.WarnContext(ctx, "postponing the check failed; frames may be requeued", "batch_id", r.batch.BatchID, "error", err)
+		}
+		if err != nil || changed || !r.beginsToWait() {
+			return
+		}
+	}
+}
+
+// tryPostpone makes one attempt of postponeCheck, and reports whether the row is as it should be.
+func (s *Sender) tryPostpone(ctx context.Context, r *run) (changed bool, err error) {
 	b := r.batch
 	next := b.NextCheck
 	if until := r.until(); !until.IsZero() && next.Before(until.Add(s.SweepAfter/2)) {
 		next = until.Add(s.SweepAfter)
 	}
-	b.WaitingZones |= r.waitingZones()
-	if b.WaitingZones != 0 {
-		next = earlier(next, r.rules.Hours.NextCheck(b, b.WaitingZones, s.Now()))
+	b.Waits.Zones |= r.waitingZones()
+	if b.Waits.Zones != 0 {
+		next = earlier(next, r.rules.Hours.NextCheck(b, b.Waits.Zones, s.Now()))
 	}
-	if next.Equal(r.batch.NextCheck) && b.WaitingZones == r.batch.WaitingZones {
-		return
+	if b.Waits.Paused { // frames without a task end in time; only sweep, which queues them, clears the mark
+		next = b.CheckBy(next)
 	}
-	b.Waiting = false // it goes on
-	changed, err := s.Store.PostponeCheck(ctx, b, next)
-	if err != nil {
-		slog.WarnContext(ctx, "postponing the check failed; frames may be requeued", "batch_id", b.BatchID, "error", err)
+	if next.Equal(r.batch.NextCheck) && b.Waits == r.batch.Waits {
+		return true, nil
 	}
-	if changed {
-		r.batch.NextCheck, r.batch.Waiting, r.batch.WaitingZones = next, false, b.WaitingZones
+	if changed, err = s.Store.PostponeCheck(ctx, b, next); changed {
+		r.batch.NextCheck, r.batch.Waits = next, b.Waits
 	}
+	return changed, err
+}
+
+// beginsToWait reports whether messages of a zone wait without a mark in the row, as it was read. Those of a cancelled
+// batch do not wait.
+func (r *run) beginsToWait() bool {
+	return r.waitingZones()&^r.batch.Waits.Zones != 0 && !r.batch.Cancelled()
+}
+
+// readWaits reads again what the batch waits for.
+func (s *Sender) readWaits(ctx context.Context, r *run) error {
+	b, err := s.Store.Batch(ctx, r.batch.BatchRef)
+	if err == nil {
+		r.batch.NextCheck, r.batch.Waits, r.batch.CancelledAt = b.NextCheck, b.Waits, b.CancelledAt
+	}
+	return err
 }
 
 // until returns the estimated send time of the last postponed message.

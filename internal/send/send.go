@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/base/port"
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/outcome/ledger"
@@ -67,6 +68,8 @@ type templateKey struct {
 const (
 	routeTTL = 3 * time.Second // cache TTL of routes: a pause takes effect within this time
 	maxWarm  = 500             // size of the route and template caches
+	// maxMarks is the number of attempts to mark a batch as paused. Then its tasks are received again.
+	maxMarks = 20
 )
 
 // errBadTask reports a task that this service cannot have queued.
@@ -144,27 +147,46 @@ func (s *Sender) prepare(ctx context.Context, r *run) error {
 	return s.takeReservations(ctx, r)
 }
 
-// loadRun loads the data needed to send the batch. ok is false if nothing can be sent now.
-// Sweep requeues paused batches.
+// loadRun loads the data needed to send the batch. ok is false if nothing can be sent now. Sweep requeues the frames of a
+// batch that is marked as paused. The mark is repeated if the row has changed since it was read, as by a frame that waits
+// for its agent: only the mark has the frames of this call sent.
 func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok bool, err error) {
-	b, err := s.Store.Batch(ctx, ref)
+	for try := range maxMarks {
+		if err := retry.Wait(ctx, try); err != nil {
+			return nil, false, fmt.Errorf("send: %w", err)
+		}
+		b, ok, err := s.sendable(ctx, ref)
+		if err != nil || !ok {
+			return nil, false, err
+		}
+		route, err := s.route(ctx, routeKey{b.Tenant, b.AgentID})
+		if err != nil {
+			return nil, false, fmt.Errorf("send: %w", err)
+		}
+		if !route.Holds(b, s.Now()) {
+			return s.newRun(ctx, b, route)
+		}
+		if marked, err := s.markPaused(ctx, b, route.PauseOf(b)); err != nil || marked {
+			return nil, false, err
+		}
+	}
+	return nil, false, fmt.Errorf("mark batch %s as paused: %w", ref.BatchID, campaign.ErrLostRace)
+}
+
+// sendable reads the batch. ok is false if none of its messages is to be sent.
+func (s *Sender) sendable(ctx context.Context, ref campaign.BatchRef) (b campaign.Batch, ok bool, err error) {
+	b, err = s.Store.Batch(ctx, ref)
 	if errors.Is(err, campaign.ErrNotFound) {
 		slog.WarnContext(ctx, "task ignored: batch not found", "campaign_id", ref.CampaignID, "batch_id", ref.BatchID)
-		return nil, false, nil
+		return b, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("send: %w", err)
+		return b, false, fmt.Errorf("send: %w", err)
 	}
-	if b.State != campaign.BatchReleasing && b.State != campaign.BatchSending {
-		return nil, false, nil
-	}
-	route, err := s.route(ctx, routeKey{b.Tenant, b.AgentID})
-	if err != nil {
-		return nil, false, fmt.Errorf("send: %w", err)
-	}
-	if route.Holds(b, s.Now()) {
-		return nil, false, s.postponePaused(ctx, b, route.PauseOf(b))
-	}
+	return b, b.State == campaign.BatchReleasing || b.State == campaign.BatchSending, nil
+}
+
+func (s *Sender) newRun(ctx context.Context, b campaign.Batch, route outgoing.Route) (r *run, ok bool, err error) {
 	template, err := s.template(ctx, b)
 	if err != nil {
 		return nil, false, fmt.Errorf("send: %w", err)
@@ -188,16 +210,17 @@ func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Templ
 	})
 }
 
-// postponePaused marks a paused batch as waiting, so that sweep finds it when the pause ends. The first
-// frame of the batch does this. The next check of a batch that is being released is set then.
-func (s *Sender) postponePaused(ctx context.Context, b campaign.Batch, pause string) error {
+// markPaused marks the batch as paused, so that sweep finds it when the pause ends, and reports whether it is marked. The
+// first frame of the batch does this. The next check of a batch that is being released is set then.
+func (s *Sender) markPaused(ctx context.Context, b campaign.Batch, pause string) (marked bool, err error) {
 	slog.InfoContext(ctx, "sending is paused", "tenant", b.Tenant, "batch_id", b.BatchID, "pause", pause)
-	if b.Waiting {
-		return nil
+	if b.Waits.Paused {
+		return true, nil
 	}
-	b.Waiting = true
-	if _, err := s.Store.PostponeCheck(ctx, b, outgoing.WaitUntil(b, s.Now())); err != nil {
-		return fmt.Errorf("postpone check of paused batch: %w", err)
+	b.Waits.Paused = true
+	marked, err = s.Store.PostponeCheck(ctx, b, outgoing.WaitUntil(b, s.Now()))
+	if err != nil {
+		return false, fmt.Errorf("mark batch %s as paused: %w", b.BatchID, err)
 	}
-	return nil
+	return marked, nil
 }

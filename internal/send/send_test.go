@@ -524,8 +524,66 @@ func TestHandle_Pause(t *testing.T) {
 		if len(g.sends) != 100 || g.routes != 2 {
 			t.Errorf("%d messages sent, the route read %d times", len(g.sends), g.routes)
 		}
-		if want := time.Now().Add(time.Hour); !g.batch.NextCheck.Equal(want) || !g.batch.Waiting {
-			t.Errorf("sweep looks at the batch at %v, want %v; it waits: %v", g.batch.NextCheck, want, g.batch.Waiting)
+		if want := time.Now().Add(time.Hour); !g.batch.NextCheck.Equal(want) || !g.batch.Waits.Paused {
+			t.Errorf("sweep looks at the batch at %v, want %v; it waits: %v", g.batch.NextCheck, want, g.batch.Waits.Paused)
+		}
+	})
+}
+
+// A frame that finds a pause marks the batch, also if other frames, which wait for a slow agent, change its row at the same
+// time: sweep queues only what is marked.
+func TestHandle_PauseBehindSlowFrames(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		postponing func(b *campaign.Batch)
+		errs       int
+		paused     bool
+		stopped    int
+	}{
+		"another frame is faster, three times": {func() func(b *campaign.Batch) {
+			n := 0
+			return func(b *campaign.Batch) {
+				if n++; n <= 3 {
+					b.NextCheck = b.NextCheck.Add(time.Minute)
+				}
+			}
+		}(), 0, true, 0},
+		"another frame marks it":   {func(b *campaign.Batch) { b.NextCheck, b.Waits.Paused = b.NextCheck.Add(time.Minute), true }, 0, true, 0},
+		"it is sent meanwhile":     {func(b *campaign.Batch) { b.NextCheck, b.State = b.NextCheck.Add(time.Minute), campaign.BatchSent }, 0, false, 0},
+		"it is cancelled":          {func(b *campaign.Batch) { b.CancelledAt = time.Now() }, 0, false, 100},
+		"others are always faster": {func(b *campaign.Batch) { b.NextCheck = b.NextCheck.Add(time.Minute) }, 1, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newSenderFixture(100)
+				g.route.Pause, g.postponing = "tenant", test.postponing
+				errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)})
+				if failed := errors.Join(errs...) != nil; failed != (test.errs > 0) || g.batch.Waits.Paused != test.paused {
+					t.Errorf("errors %v, want %d; paused: %t, want %t", errs, test.errs, g.batch.Waits.Paused, test.paused)
+				}
+				if len(g.sends) > 0 || len(g.outcomes) != test.stopped {
+					t.Errorf("%d sent and %d ended, want %d", len(g.sends), len(g.outcomes), test.stopped)
+				}
+			})
+		})
+	}
+}
+
+// A frame that goes on behind a slow agent, as it has not seen the pause, keeps the mark of those that have. It checks the
+// batch when its time ends, because nothing else ends their messages.
+func TestHandle_SlowFrameKeepsThePause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newSenderFixture(100)
+		g.route.Agent.Rate = 1
+		g.rateLimit = outgoing.RateLimit{Every: time.Second, Next: time.Now().Add(30 * time.Minute)}
+		g.batch.Waits.Paused, g.batch.NotAfter = true, time.Now().Add(35*time.Minute)
+		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		if end := g.batch.LastSend().Add(time.Millisecond); !g.batch.Waits.Paused || g.postponed == 0 || !g.batch.NextCheck.Equal(end) {
+			t.Errorf("paused: %t; checked at %v after %d writes, want %v", g.batch.Waits.Paused, g.batch.NextCheck, g.postponed, end)
 		}
 	})
 }

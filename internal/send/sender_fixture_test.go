@@ -51,6 +51,7 @@ type senderFixture struct {
 
 	// Hooks of the test, nil for none.
 	provider       func(d outgoing.Message, calls int) error
+	postponing     func(b *campaign.Batch) // changes the batch before its next check is set
 	swapped        func(p outgoing.RateLimit) // called with each new rate limit
 	recordErr      error
 	queueErr       error
@@ -123,10 +124,13 @@ func (g *senderFixture) LedgerHead(context.Context, campaign.BatchKey) (ledger.H
 func (g *senderFixture) PostponeCheck(_ context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !b.NextCheck.Equal(g.batch.NextCheck) {
+	if g.postponing != nil {
+		g.postponing(&g.batch)
+	}
+	if !b.NextCheck.Equal(g.batch.NextCheck) || b.Waits.Any() && !b.Cancelled() && g.batch.Cancelled() {
 		return false, nil
 	}
-	g.batch.NextCheck, g.batch.Waiting, g.batch.WaitingZones = next, b.Waiting, b.WaitingZones
+	g.batch.NextCheck, g.batch.Waits = next, b.Waits
 	g.postponed++
 	return true, nil
 }

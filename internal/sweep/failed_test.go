@@ -75,7 +75,7 @@ func (partsStore) Due(context.Context, int, time.Time) iter.Seq2[overdue.Item, e
 }
 
 func (s partsStore) Batch(context.Context, campaign.BatchRef) (campaign.Batch, error) {
-	return campaign.Batch{State: campaign.BatchCompleted, Waiting: s.waiting}, nil
+	return campaign.Batch{State: campaign.BatchCompleted, Waits: campaign.Waits{Parts: s.waiting}}, nil
 }
 
 // partsOutcomes is the store of the recorder for partsStore.
@@ -97,7 +97,7 @@ func (s partsOutcomes) Progress(context.Context, campaign.ID) (campaign.Progress
 }
 
 func (s partsOutcomes) PostponeCheck(_ context.Context, b campaign.Batch, _ time.Time) (bool, error) {
-	if b.Waiting {
+	if b.Waits.Parts {
 		*s.checked++
 	}
 	return true, nil

@@ -260,8 +260,8 @@ func TestPause_Writes(t *testing.T) {
 			w.handOff(b)
 			w.pause(subject(b), b)
 			n := w.changes(b, 10*time.Hour)
-			if !w.batch(b).Waiting || w.provider.calls > 0 {
-				t.Fatalf("after 10 hours of a pause, the batch waits: %v; %d messages sent", w.batch(b).Waiting, w.provider.calls)
+			if !w.batch(b).Waits.Paused || w.provider.calls > 0 {
+				t.Fatalf("after 10 hours of a pause, the batch waits: %v; %d messages sent", w.batch(b).Waits.Paused, w.provider.calls)
 			}
 			w.resume(subject(b), b)
 			if n += w.changes(b, 3*time.Minute); n > 15 {
@@ -285,7 +285,7 @@ func TestResume_MarkedLate(t *testing.T) {
 	w.must(w.sweeper().Sweep(t.Context(), sweep.Part{})) // finds nothing that waits
 	clear(w.frames.held)
 	late := w.batch(b)
-	late.Waiting = true
+	late.Waits.Paused = true
 	_, err := w.store.PostponeCheck(t.Context(), late, w.clock().Add(outgoing.PauseCheck))
 	w.must(err)
 	w.run(b, 3*time.Minute)

@@ -284,6 +284,71 @@ func TestCampaign_CompletedWithLastBatch(t *testing.T) {
 	w.checkNothingIsDue()
 }
 
+// A campaign that completes while it is paused is not paused any more, at whichever call a process crashes. Only
+// campaign.completed says so.
+func TestPause_CompletedCrashAtAnyCall(t *testing.T) {
+	t.Parallel()
+	live := func(t *testing.T, c testsize.Crash) *pipeline {
+		t.Helper()
+		w := withEndpoints(newPipeline(t))
+		w.provider.answers = false
+		w.must(w.store.SaveEndpoint(t.Context(), delivery.Endpoint{
+			ID: "pauses", Tenant: w.tenant, URL: "https://example.com", Secret: "s", Kinds: []string{string(delivery.KindResumed)},
+		}))
+		b := w.accept(3)
+		w.handOff(b)
+		w.run(b, time.Hour)
+		w.pause(campaign.PauseSubject(b.ID), b)
+		w.death.calls, w.death.at, w.death.after = nil, c.At, c.After
+		for i := range b.Accepted {
+			w.event(reaction.EventTask{Kind: reaction.EventRead, MessageID: b.Key.MessageID(i)})
+		}
+		w.settle(time.Hour)
+		w.checkResumed(b)
+		if got := w.sink.posts["some"][string(delivery.KindCompleted)]; got == 0 || c.At == 0 && got > 1 || len(w.sink.posts["pauses"]) > 0 {
+			t.Errorf("campaign.completed was posted %d times; of pauses: %v", got, w.sink.posts["pauses"])
+		}
+		return w
+	}
+	atEach(t, live(t, testsize.Crash{}).death.calls, worthTrying, func(t *testing.T, c testsize.Crash) {
+		t.Helper()
+		live(t, c)
+	})
+}
+
+// checkResumed checks that the campaign of a batch is not paused and keeps no place among the paused ones.
+func (w *pipeline) checkResumed(b campaign.Batch) {
+	w.t.Helper()
+	c, err := w.store.Dispatched(w.t.Context(), b.ID)
+	w.must(err)
+	route, err := w.store.Route(w.t.Context(), w.tenant, w.agent)
+	w.must(err)
+	if !c.PausedAt.IsZero() || len(route.Paused) > 0 {
+		w.t.Errorf("paused at %v; paused campaigns of the tenant: %v", c.PausedAt, route.Paused)
+	}
+}
+
+// A campaign whose last messages expire during a pause, and one that awaits parts which are discarded, are completed too.
+func TestPause_CompletedWithoutSending(t *testing.T) {
+	t.Parallel()
+	w := withEndpoints(newPipeline(t))
+	expiring := w.accept(3, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(5 * time.Minute) })
+	w.pause(campaign.PauseSubject(expiring.ID), expiring)
+	w.handOff(expiring)
+	w.settle(time.Hour)
+	w.checkResumed(expiring)
+	part := w.acceptPart(3, campaign.SubmissionTotals{Lines: 6, People: 6, Accepted: 3, PartsToCome: 1, Until: w.clock().AddDate(0, 0, 7)})
+	w.live(part)
+	w.pause(campaign.PauseSubject(part.ID), part)
+	_, err := w.store.EndParts(t.Context(), part.ID)
+	w.must(err)
+	w.settle(time.Hour)
+	w.checkResumed(part)
+	if got := w.sink.posts["some"][string(delivery.KindCompleted)]; got != 2 {
+		t.Errorf("campaign.completed was posted %d times, want once a campaign", got)
+	}
+}
+
 // A campaign whose file has parts to come is completed with its last part, or when the rest is
 // discarded.
 func TestCampaign_CompletedWithLastPart(t *testing.T) {

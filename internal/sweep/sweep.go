@@ -348,7 +348,7 @@ func (s *Sweeper) repeatCompletion(ctx context.Context, b campaign.Batch) (actio
 	switch {
 	case awaitsParts:
 		return awaiting, err
-	case b.Waiting:
+	case b.Waits.Parts:
 		return removed, err
 	}
 	return completed, err
@@ -391,7 +391,7 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 		return failed, err
 	}
 	if route.Holds(b, s.Now()) {
-		b.Waiting = true
+		b.Waits.Paused = true
 		return paused, s.check(ctx, b, outgoing.WaitUntil(b, s.Now()))
 	}
 	hours, err := reach.Load(ctx, r.templates, route.Policy, b)
@@ -400,14 +400,14 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 	}
 	frames := hours.FramesOf(b, func(index int) bool { return head.Outcome(index) == "" }, s.Now())
 	unsent := heldBatch{Batch: b, frames: frames.Open}
-	if unsent.WaitingZones = frames.Closed; frames.Closed != 0 {
+	if unsent.Waits.Zones = frames.Closed; frames.Closed != 0 {
 		unsent.opens = hours.NextCheck(b, frames.Closed, s.Now())
 	}
 	if len(frames.Open) == 0 {
-		if !b.Waiting && b.WaitingZones == frames.Closed && b.NextCheck.Equal(unsent.opens) { // nothing has changed
+		if b.Waits == (campaign.Waits{Zones: frames.Closed}) && b.NextCheck.Equal(unsent.opens) { // nothing has changed
 			return unopened, nil
 		}
-		unsent.Waiting = false
+		unsent.Waits.Paused = false
 		return unopened, s.check(ctx, unsent.Batch, unsent.opens)
 	}
 	if len(frames.Opened) > 0 { // nothing of them is queued
@@ -461,7 +461,7 @@ func (s *Sweeper) queueUntil(ctx context.Context, q port.BatchQueue, b campaign.
 	if err := port.SendAll(ctx, q, b.Tenant, tasks); err != nil {
 		return fmt.Errorf("queue tasks of batch %s: %w", b.BatchID, err)
 	}
-	b.Waiting = false
+	b.Waits.Paused = false
 	return s.check(ctx, b, next)
 }
 

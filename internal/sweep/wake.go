@@ -23,8 +23,8 @@ type subjects []string
 // of reports whether a batch may have waited for one of the subjects.
 func (s subjects) of(b campaign.Batch) bool {
 	return slices.ContainsFunc(s, func(subject string) bool {
-		return b.Waiting && (subject == "agent#"+b.AgentID || of(subject, b.ID)) ||
-			b.WaitingZones != 0 && subject == reach.Changed(b.Tenant)
+		return b.Waits.Paused && (subject == "agent#"+b.AgentID || of(subject, b.ID)) ||
+			b.Waits.Zones != 0 && subject == reach.Changed(b.Tenant)
 	})
 }
 

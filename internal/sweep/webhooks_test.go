@@ -91,6 +91,10 @@ func (m mortal) Progress(ctx context.Context, id campaign.ID) (campaign.Progress
 	return call(m, "Progress", func() (campaign.Progress, error) { return m.w.store.Progress(ctx, id) })
 }
 
+func (m mortal) EndPause(ctx context.Context, id campaign.ID, p campaign.Progress) error {
+	return m.w.death.call("EndPause", func() error { return m.w.store.EndPause(ctx, id, p) })
+}
+
 func (m mortal) Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error) {
 	return call(m, "Endpoints", func() ([]delivery.Endpoint, error) { return m.w.store.Endpoints(ctx, tenant) })
 }

@@ -128,7 +128,7 @@ func TestCampaignPause(t *testing.T) {
 
 	c.eventually(3*time.Minute, "the batch waits, and nothing is sent for 10 seconds", func() bool {
 		at := c.acceptedAt(first)
-		return c.batch(ref).Waiting && time.Since(at[len(at)-1]) > 10*time.Second
+		return c.batch(ref).Waits.Paused && time.Since(at[len(at)-1]) > 10*time.Second
 	})
 	sent := c.accepted(first)
 	call["batch"], call["messages"] = "second", second
@@ -136,7 +136,7 @@ func TestCampaignPause(t *testing.T) {
 		t.Fatalf("another batch: status %d: %s", got.status, got.body)
 	}
 	later := c.ref(call)
-	c.eventually(3*time.Minute, "the second batch waits", func() bool { return c.batch(later).Waiting })
+	c.eventually(3*time.Minute, "the second batch waits", func() bool { return c.batch(later).Waits.Paused })
 	c.sweepNow(ref)
 	if r := c.read(call); r.PausedAt.IsZero() || r.Status != "sending" || r.Counts["pending"] == 0 {
 		t.Errorf("during the pause: %+v", r)

@@ -75,10 +75,11 @@ func (s *AcceptanceStore) batchRow(b campaign.Batch) Item {
 		"errorFile": text(b.ErrorFile), "cancelledAt": millis(b.CancelledAt), "revoke": boolean(b.Revoke),
 		"failingMillis": number(b.FailingTime.For.Milliseconds()), "failedAt": millis(b.FailingTime.At),
 		"agentId": text(b.AgentID), "tapKey": bytesOf(b.TapKey), "countsClicks": boolean(b.CountsClicks),
-		"test": boolean(b.Test), "waiting": boolean(b.Waiting), "part": text(b.Part),
-		"sendWindow": packWeek(b.SendWindow), "zones": packZones(b.Zones), "waitingZones": number(int64(b.WaitingZones)),
+		"test": boolean(b.Test), "part": text(b.Part),
+		"sendWindow": packWeek(b.SendWindow), "zones": packZones(b.Zones),
 		"basics": number(b.Classes.Basic), "classes": bytesOf(b.Classes.Bits),
 	}))
+	with(row, some(waitsOf(b)))
 	if b.Prices.Set() {
 		row["basicPrice"], row["singlePrice"] = number(b.Prices.Basic), number(b.Prices.Single)
 	}
@@ -110,10 +111,9 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		Scheduled: getBool(row, "scheduled"),
 		Moves:     getInt(row, "moves"),
 		State:     campaign.BatchState(getText(row, "state")),
-		NextCheck: getMillis(row, "nextCheck"), Waiting: getBool(row, "waiting"),
+		NextCheck: getMillis(row, "nextCheck"), Waits: readWaits(row),
 		SendWindow: unpackWeek(getBinary(row, "sendWindow")), Zones: unpackZones(getBinary(row, "zones")),
-		WaitingZones: window.Set(getNumber(row, "waitingZones")), //nolint:gosec // written by this service
-		CancelledAt:  getMillis(row, "cancelledAt"), Revoke: getBool(row, "revoke"),
+		CancelledAt: getMillis(row, "cancelledAt"), Revoke: getBool(row, "revoke"),
 		FailingTime: campaign.FailingTime{
 			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,
 			At:  getMillis(row, "failedAt"),
@@ -126,6 +126,20 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		Reserved: getMoney(row, "reserved"), ReservedOn: getText(row, "reservedOn"),
 		CountsClicks: getBool(row, "countsClicks"), Test: getBool(row, "test"), Part: getText(row, "part"),
 	}, nil
+}
+
+// waitsOf returns the attributes of what a batch waits for. One has both a pause and the parts of a file: a completed
+// batch has no messages that a pause could hold.
+func waitsOf(b campaign.Batch) Item {
+	return Item{"waiting": boolean(b.Waits.Paused || b.Waits.Parts), "waitingZones": number(int64(b.Waits.Zones))}
+}
+
+func readWaits(row Item) campaign.Waits {
+	waits, completed := getBool(row, "waiting"), getText(row, "state") == string(campaign.BatchCompleted)
+	return campaign.Waits{
+		Paused: waits && !completed, Parts: waits && completed,
+		Zones: window.Set(getNumber(row, "waitingZones")), //nolint:gosec // written by this service
+	}
 }
 
 func (t *table) dueShard(ref campaign.BatchRef) string {

@@ -12,48 +12,85 @@ import (
 )
 
 // PauseCampaign pauses a campaign from at, and returns since when it is paused: a campaign that is paused stays so. The
-// error wraps campaign.ErrLostRace if the campaign is cancelled, campaign.ErrNotFound if it is being deleted, and
-// campaign.ErrTooManyPaused.
+// error wraps campaign.ErrLostRace if the campaign is cancelled, campaign.ErrNotFound if it is being deleted,
+// campaign.ErrCompleted, and campaign.ErrTooManyPaused.
 func (s *BatchStore) PauseCampaign(ctx context.Context, id campaign.ID, at time.Time) (since time.Time, err error) {
 	doing := "pause campaign " + id.CampaignID
-	err = untilDecided(ctx, doing, maxEdits, func(int) error {
-		paused, err := s.beginPause(ctx, doing, id, at)
-		if err != nil || paused {
-			since = at
+	err = untilDecided(ctx, doing, maxEdits, func(try int) error {
+		rows, err := s.rows(ctx, doing, progressRows(id))
+		if err != nil {
 			return err
 		}
-		meta, err := s.find(ctx, doing, metaKey(id))
-		if since = getMillis(meta, "pausedAt"); err != nil || !since.IsZero() {
-			return err
+		if since = getMillis(rows["meta"], "pausedAt"); !since.IsZero() {
+			return nil
 		}
-		err = fmt.Errorf("%s: %w", doing, campaign.ErrLostRace)
-		switch {
-		case meta == nil || getBool(meta, expiring):
-			return fmt.Errorf("%s: %w", doing, campaign.ErrNotFound)
-		case meta["cancelledAt"] != nil:
-			return final{err}
+		if err := s.mayPause(rows); err != nil {
+			return final{fmt.Errorf("%s: %w", doing, err)}
 		}
-		at = at.Add(time.Millisecond) // the pause that was there is over: this one is another
-		return err
+		since = at.Add(time.Duration(try) * time.Millisecond) // a pause that began and ended meanwhile is another
+		return s.beginPause(ctx, doing, id, since, rows)
 	})
 	return since, err
 }
 
-// beginPause pauses a campaign, and reports whether it did. The error wraps campaign.ErrTooManyPaused.
-func (s *BatchStore) beginPause(ctx context.Context, doing string, id campaign.ID, at time.Time) (bool, error) {
-	meta := s.update(metaKey(id), "SET pausedAt = :at",
-		present+" AND "+notExpiring+" AND attribute_not_exists(cancelledAt) AND attribute_not_exists(pausedAt)", Item{":at": millis(at)})
-	paused := s.update(pausedCampaignsKey(id.Tenant), "ADD campaigns :ids",
-		"attribute_not_exists(campaigns) OR size(campaigns) < :most OR contains(campaigns, :id)",
-		Item{":ids": texts(id.CampaignID), ":id": text(id.CampaignID), ":most": number(campaign.MaxPaused)})
-	reasons, err := s.transact(ctx, []types.TransactWriteItem{meta, paused}, rand.Text())
+// mayPause returns why a campaign cannot be paused, given its progressRows.
+func (s *BatchStore) mayPause(rows map[string]Item) error {
+	meta := rows["meta"]
+	switch {
+	case meta == nil || getBool(meta, expiring):
+		return campaign.ErrNotFound
+	case meta["cancelledAt"] != nil:
+		return campaign.ErrLostRace
+	case s.readProgress(rows).IsCompleted():
+		return campaign.ErrCompleted
+	}
+	return nil
+}
+
+// beginPause pauses a campaign. The error wraps campaign.ErrTooManyPaused, or campaign.ErrLostRace if the progressRows have
+// changed so that it may be over: nothing would end the pause of a completed campaign.
+func (s *BatchStore) beginPause(ctx context.Context, doing string, id campaign.ID, at time.Time, rows map[string]Item) error {
+	unchanged, values := present+" AND "+notExpiring+" AND attribute_not_exists(cancelledAt) AND attribute_not_exists(pausedAt) AND batches = :batches",
+		Item{":at": millis(at), ":batches": rows["meta"]["batches"]}
+	if toCome := rows["meta"]["partsToCome"]; toCome != nil {
+		unchanged, values[":parts"] = unchanged+" AND partsToCome = :parts", toCome
+	}
+	writes := []types.TransactWriteItem{
+		s.update(metaKey(id), "SET pausedAt = :at", unchanged, values),
+		s.update(pausedCampaignsKey(id.Tenant), "ADD campaigns :ids",
+			"attribute_not_exists(campaigns) OR size(campaigns) < :most OR contains(campaigns, :id)",
+			Item{":ids": texts(id.CampaignID), ":id": text(id.CampaignID), ":most": number(campaign.MaxPaused)}),
+	}
+	if s.readProgress(rows).PartsToCome == 0 { // it counts nothing: the functions that pause may not only check rows
+		writes = append(writes, s.update(progressKey(id), "ADD completed :none", "attribute_not_exists(completed) OR completed < :batches",
+			Item{":none": number(0), ":batches": rows["meta"]["batches"]}))
+	}
+	reasons, err := s.transact(ctx, writes, rand.Text())
 	switch {
 	case err != nil:
-		return false, fmt.Errorf("%s: %w", doing, err)
-	case len(reasons) > 0 && !failedCondition(reasons[0]) && failedCondition(reasons[1]):
-		return false, fmt.Errorf("%s: %w", doing, campaign.ErrTooManyPaused)
+		return fmt.Errorf("%s: %w", doing, err)
+	case len(reasons) == 0:
+		return nil
+	case !failedCondition(reasons[0]) && failedCondition(reasons[1]):
+		return fmt.Errorf("%s: %w", doing, campaign.ErrTooManyPaused)
 	}
-	return len(reasons) == 0, nil
+	return fmt.Errorf("%s: %w", doing, campaign.ErrLostRace)
+}
+
+// EndPause ends the pause of a campaign that p says is completed, unless it was resumed or got another batch since p was
+// read. Nothing waits for the end of the pause, so it is not recorded for Resumed.
+func (s *BatchStore) EndPause(ctx context.Context, id campaign.ID, p campaign.Progress) error {
+	doing := "end the pause of campaign " + id.CampaignID
+	meta := s.update(metaKey(id), "REMOVE pausedAt", "pausedAt = :since AND batches = :batches",
+		Item{":since": millis(p.PausedAt), ":batches": number(p.Batches)})
+	reasons, err := s.transact(ctx, []types.TransactWriteItem{meta, s.unpaused(id, "")}, rand.Text())
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", doing, err)
+	case len(reasons) > 0 && !failedCondition(reasons[0]):
+		return fmt.Errorf("%s: %w", doing, campaign.ErrLostRace)
+	}
+	return nil
 }
 
 // ResumeCampaign ends the pause of a campaign that began at since, and records its end for Resumed. The error

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
 func pausedCampaigns(t *testing.T, s *dynamotest.Store, tenant string) map[campaign.ID]time.Time {
@@ -83,8 +85,100 @@ func TestPauseCampaign_Expiring(t *testing.T) {
 		t.Fatalf("the expiry began: %v, %v", mine, err)
 	}
 	var used rowsRead
-	if _, err := with(t, s, used.attach).PauseCampaign(t.Context(), b.ID, later); !errors.Is(err, campaign.ErrNotFound) || used.calls != 2 {
-		t.Errorf("%v after %d calls, want not found after 2", err, used.calls)
+	if _, err := with(t, s, used.attach).PauseCampaign(t.Context(), b.ID, later); !errors.Is(err, campaign.ErrNotFound) || used.calls != 1 {
+		t.Errorf("%v after %d calls, want not found after one", err, used.calls)
+	}
+}
+
+// complete completes a batch, and ends the pause of its campaign as outcome does.
+func complete(t *testing.T, s *dynamotest.Store, b campaign.Batch) {
+	t.Helper()
+	for moved, err := false, error(nil); !moved; {
+		if moved, err = s.CompleteBatch(t.Context(), b.BatchRef, later); err != nil && !errors.Is(err, campaign.ErrLostRace) {
+			t.Error(err)
+			return
+		}
+	}
+	p, err := s.Progress(t.Context(), b.ID)
+	if err == nil && p.IsCompleted() && !p.PausedAt.IsZero() {
+		err = s.EndPause(t.Context(), b.ID, p)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func pausedAt(t *testing.T, s *dynamotest.Store, b campaign.Batch) time.Time {
+	t.Helper()
+	c, err := s.Dispatched(t.Context(), b.ID)
+	must(t, err)
+	return c.PausedAt
+}
+
+// A completed campaign is not paused: its completion ends a pause, and no pause begins after it.
+func TestPauseCampaign_Completed(t *testing.T) {
+	t.Parallel()
+	s, tenant := newStore(t), "t-"+rand.Text()
+	b := newBatch(tenant, campaign.BatchSending, later, later)
+	accept(t, s, b)
+	_, err := s.PauseCampaign(t.Context(), b.ID, later)
+	must(t, err)
+	complete(t, s, b)
+	if at, paused := pausedAt(t, s, b), pausedCampaigns(t, s, tenant); !at.IsZero() || len(paused) > 0 {
+		t.Errorf("paused at %v, with a place: %v", at, paused)
+	}
+	if _, err := s.PauseCampaign(t.Context(), b.ID, later); !errors.Is(err, campaign.ErrCompleted) {
+		t.Errorf("%v, want completed", err)
+	}
+	route, err := s.Route(t.Context(), tenant, "")
+	if err != nil || len(route.Paused) > 0 {
+		t.Errorf("held: %v, %v", route.Paused, err)
+	}
+}
+
+// A batch that is added when the campaign completes keeps it paused.
+func TestEndPause_Extended(t *testing.T) {
+	t.Parallel()
+	s, tenant := newStore(t), "t-"+rand.Text()
+	b := newBatch(tenant, campaign.BatchSending, later, later)
+	accept(t, s, b)
+	_, err := s.PauseCampaign(t.Context(), b.ID, later)
+	must(t, err)
+	if moved, err := s.CompleteBatch(t.Context(), b.BatchRef, later); !moved || err != nil {
+		t.Fatalf("completed: %t, %v", moved, err)
+	}
+	p, err := s.Progress(t.Context(), b.ID)
+	must(t, err)
+	next := newBatch(tenant, campaign.BatchPending, later, later)
+	next.CampaignID, next.Ordinal = b.CampaignID, 2
+	must(t, s.Accept(t.Context(), acceptance.Command{Batch: next, Campaign: rand.Text(), Ordinal: 2, Packed: []byte{0}, CreatedAt: later}, rand.Text()))
+	must(t, s.EndPause(t.Context(), b.ID, p))
+	if at := pausedAt(t, s, b); !at.Equal(later) || len(pausedCampaigns(t, s, tenant)) != 1 {
+		t.Errorf("paused at %v, want %v", at, later)
+	}
+}
+
+// Whatever comes first, a campaign that is paused while its last batch completes is not paused in the end.
+func TestPauseCampaign_WhileCompleting(t *testing.T) {
+	t.Parallel()
+	s, tenant := newStore(t), "t-"+rand.Text()
+	for range 16 {
+		b := newBatch(tenant, campaign.BatchSending, later, later)
+		accept(t, s, b)
+		var calls sync.WaitGroup
+		calls.Go(func() { complete(t, s, b) })
+		calls.Go(func() {
+			if _, err := s.PauseCampaign(t.Context(), b.ID, later); err != nil && !errors.Is(err, campaign.ErrCompleted) {
+				t.Error(err)
+			}
+		})
+		calls.Wait()
+		if at := pausedAt(t, s, b); !at.IsZero() {
+			t.Fatalf("paused at %v", at)
+		}
+	}
+	if paused := pausedCampaigns(t, s, tenant); len(paused) > 0 {
+		t.Errorf("%d places are kept", len(paused))
 	}
 }
 

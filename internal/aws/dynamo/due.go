@@ -32,7 +32,7 @@ func (s *BatchStore) Due(ctx context.Context, shard int, now time.Time) iter.Seq
 	return decoded(s.each(ctx, fmt.Sprintf("read due items of shard %d", shard), in), readDue)
 }
 
-// Waits yields the batches of a tenant that wait, see campaign.Batch.Waits. The index is eventually consistent, so they
+// Waits yields the batches of a tenant that wait, see campaign.Waits. The index is eventually consistent, so they
 // may have changed. The sequence ends at the first error.
 func (s *BatchStore) Waits(ctx context.Context, tenant string) iter.Seq2[campaign.BatchRef, error] {
 	in := queryOf(s.Campaigns, "listOf = :of", Item{":of": text(waitsPrefix + tenant)})
@@ -100,8 +100,8 @@ func (s *BatchStore) EndRelease(ctx context.Context, b campaign.Batch, nextCheck
 	if keep {
 		update = "SET #state = :to, #due = :shard, nextCheck = if_not_exists(nextCheck, :next)"
 	}
-	if b.WaitingZones != 0 {
-		update += ", " + assign(with(waitsItem(b.BatchRef), Item{"waitingZones": number(int64(b.WaitingZones))}), values)
+	if b.Waits.Zones != 0 {
+		update += ", " + assign(with(waitsItem(b.BatchRef), Item{"waitingZones": number(int64(b.Waits.Zones))}), values)
 	}
 	return s.updateBatch(ctx, b.BatchRef, update, "#state = :from", values)
 }
@@ -146,16 +146,24 @@ func (s *BatchStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, n
 
 // Progress returns the completed and total batches of a campaign.
 func (s *BatchStore) Progress(ctx context.Context, id campaign.ID) (campaign.Progress, error) {
-	keys := map[string]Item{"meta": metaKey(id), "progress": progressKey(id)}
-	rows, err := s.rows(ctx, "read the progress of campaign "+id.CampaignID, keys)
+	rows, err := s.rows(ctx, "read the progress of campaign "+id.CampaignID, progressRows(id))
 	if err != nil {
 		return campaign.Progress{}, err
 	}
+	return s.readProgress(rows), nil
+}
+
+// progressRows are the keys of the rows of a campaign's progress, for readProgress.
+func progressRows(id campaign.ID) map[string]Item {
+	return map[string]Item{"meta": metaKey(id), "progress": progressKey(id)}
+}
+
+func (s *BatchStore) readProgress(rows map[string]Item) campaign.Progress {
 	return campaign.Progress{
 		Completed: getInt(rows["progress"], "completed"), CompletedAt: getMillis(rows["progress"], "completedAt"),
 		Batches: getInt(rows["meta"], "batches"), Cancelled: getBool(rows["meta"], "cancelled"),
-		PartsToCome: s.readTotals(rows["meta"]).PartsToCome,
-	}, nil
+		PausedAt: getMillis(rows["meta"], "pausedAt"), PartsToCome: s.readTotals(rows["meta"]).PartsToCome,
+	}
 }
 
 // PostponeCheck sets a batch's next check, and what waits, if its next check is unchanged since it was read. It
@@ -163,11 +171,11 @@ func (s *BatchStore) Progress(ctx context.Context, id campaign.ID) (campaign.Pro
 func (s *BatchStore) PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error) {
 	condition := "attribute_exists(#due) AND nextCheck = :read"
 	values := Item{":read": millis(b.NextCheck)}
-	if b.Waits() && !b.Cancelled() {
+	if b.Waits.Any() && !b.Cancelled() {
 		condition += " AND attribute_not_exists(cancelledAt)"
 	}
-	set := some(Item{"nextCheck": millis(next), "waiting": boolean(b.Waiting), "waitingZones": number(int64(b.WaitingZones))})
-	if b.Waits() {
+	set := some(with(waitsOf(b), Item{"nextCheck": millis(next)}))
+	if b.Waits.Any() {
 		with(set, waitsItem(b.BatchRef))
 	}
 	update := "SET " + assign(set, values)

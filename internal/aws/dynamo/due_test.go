@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -306,14 +309,14 @@ func TestWaits(t *testing.T) {
 		accept(t, s, b)
 	}
 	waiting()
-	paused.Waiting, foreign.Waiting, closed.WaitingZones = true, true, window.Set(0).With(window.Manaus)
+	paused.Waits.Paused, foreign.Waits.Paused, closed.Waits.Zones = true, true, window.Set(0).With(window.Manaus)
 	postpone(paused)
 	postpone(foreign)
 	waiting(paused.BatchRef)
 	if ended, err := s.EndRelease(t.Context(), closed, later, false); !ended || err != nil {
 		t.Fatalf("released %t, %v", ended, err)
 	}
-	paused.Waiting = false
+	paused.Waits.Paused = false
 	postpone(paused)
 	waiting(closed.BatchRef)
 	if completed, err := s.CompleteBatch(t.Context(), closed.BatchRef, later); !completed || err != nil {
@@ -321,4 +324,41 @@ func TestWaits(t *testing.T) {
 	}
 	must(t, s.CloseBatch(t.Context(), closed, 0))
 	waiting()
+}
+
+// The release before reads and writes one attribute for a pause and for parts of a file: which it is, the state says.
+func TestWaits_ReleaseBefore(t *testing.T) {
+	t.Parallel()
+	s, zones := newStore(t), window.Set(0).With(window.Manaus)
+	for state, want := range map[campaign.BatchState]campaign.Waits{
+		campaign.BatchReleasing: {Paused: true, Zones: zones},
+		campaign.BatchSending:   {Paused: true, Zones: zones},
+		campaign.BatchCompleted: {Parts: true, Zones: zones},
+	} {
+		b := newBatch("tenant-"+rand.Text(), state, later, later)
+		accept(t, s, b)
+		b.Waits = want
+		if changed, err := s.PostponeCheck(t.Context(), b, later); !changed || err != nil {
+			t.Fatalf("postponed %t, %v", changed, err)
+		}
+		if got := read(t, s, b).Waits; got != want {
+			t.Errorf("a %s batch waits for %+v, want %+v", state, got, want)
+		}
+		row := rawBatch(t, s, b)
+		if waiting, ok := row["waiting"].(*types.AttributeValueMemberBOOL); !ok || !waiting.Value || row["listOf"] == nil || row["waitingZones"] == nil {
+			t.Errorf("the release before reads %v, %v, %v", row["waiting"], row["waitingZones"], row["listOf"])
+		}
+	}
+}
+
+// rawBatch returns the row of a batch.
+func rawBatch(t *testing.T, s *dynamotest.Store, b campaign.Batch) dynamo.Item {
+	t.Helper()
+	table := s.Tables().Campaigns
+	out, err := s.Tables().Client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, ConsistentRead: aws.Bool(true), Key: dynamo.Item{
+		"pk": &types.AttributeValueMemberS{Value: "C#" + b.Tenant + "#" + b.CampaignID},
+		"sk": &types.AttributeValueMemberS{Value: "BATCH#" + b.BatchID},
+	}})
+	must(t, err)
+	return out.Item
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/web"
 )
 
@@ -78,18 +79,32 @@ func (s *Pages) cancel(p *web.Page) error {
 	}
 	repeated := !c.CancelledAt.IsZero() && (c.Revoke || !revoke)
 	if !repeated {
-		if err := p.AuditOn(pathOf(c), action, c.Name); err != nil {
+		found := c.Cancellation()
+		detail := web.Counted("campaigns.cancel_found", found.Sent, found.Unsent()+found.NotAccepted)
+		if err := p.AuditOn(pathOf(c), action, c.Name, detail); err != nil {
 			return err
 		}
 	}
 	defer s.large.Drop(c.ID)
-	if _, err := s.Controls.Cancel(p.R.Context(), c.ID, revoke); err != nil {
+	done, err := s.Controls.Cancel(p.R.Context(), c.ID, revoke)
+	if err != nil {
 		return refused(p, err)
 	}
-	if revoke {
-		return p.Done(pathOf(c), "campaigns.done.revoked", c.Name)
+	return p.Done(pathOf(c), cancelledKey(done), c.Name, p.Number(done.Sent), p.Number(done.Unsent()+done.NotAccepted))
+}
+
+// cancelledKey returns the key of the notice of a cancellation. Its arguments are the campaign's name, the messages that
+// had been sent, and the people to whom nothing was sent.
+func cancelledKey(done control.Cancelled) string {
+	switch {
+	case done.TooLate() && done.Revokes:
+		return "campaigns.done.revoked_late"
+	case done.TooLate():
+		return "campaigns.done.cancelled_late"
+	case done.Revokes:
+		return "campaigns.done.revoked"
 	}
-	return p.Done(pathOf(c), "campaigns.done.cancelled", c.Name)
+	return "campaigns.done.cancelled"
 }
 
 type reschedulePage struct {

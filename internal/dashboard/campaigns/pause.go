@@ -11,6 +11,7 @@ type pausePage struct {
 	campaign.Campaign
 	Action string // "pause" or "resume"
 	Unsent int    // people whose message was not sent yet
+	ToCome int    // of them, people of the file who are not accepted yet
 }
 
 func (s *Pages) askPause(p *web.Page) error {
@@ -30,11 +31,7 @@ func (s *Pages) askResume(p *web.Page) error {
 }
 
 func newPausePage(c campaign.Campaign, action string) pausePage {
-	v := pausePage{Campaign: c, Action: action, Unsent: c.Submission.ToCome()}
-	for _, b := range c.Batches {
-		v.Unsent += b.Pending()
-	}
-	return v
+	return pausePage{Campaign: c, Action: action, Unsent: c.Left(), ToCome: c.Submission.ToCome()}
 }
 
 // pausable returns the campaign in the path. It refuses one that cannot be paused.

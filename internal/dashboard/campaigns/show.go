@@ -43,6 +43,7 @@ type view struct {
 	Every     string         // refresh interval, "" for a finished campaign
 	Changed   bool           // the status is another one than in the last update
 	Schedule  schedule       // of what waits
+	Future    time.Time      // when the next of it goes, zero if none is to go later
 	CanMove   bool           // all that waits can be rescheduled
 	CanPause  bool           // some messages were not sent yet
 	CanCancel bool           // or the undelivered messages can be revoked
@@ -176,6 +177,7 @@ func selfOf(p *web.Page, state string, notes bool) string {
 }
 
 func newView(c campaign.Campaign, after int, now time.Time) view {
+	c.PausedAt = c.PausedSince()
 	sum := c.Results(now)
 	v := view{Campaign: c, Status: sum.Status, Sum: sum, Total: len(c.Batches), Later: after > 0}
 	reasons := map[campaign.Reason]int{}
@@ -196,6 +198,9 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.Lost = slices.DeleteFunc(v.Lost, func(l lost) bool { return l.NotSent() })
 	v.CanCancel = v.Status != campaign.StatusCompleted && (c.CancelledAt.IsZero() || !c.Revoke && revocable(c))
 	v.Schedule, v.CanMove = scheduleOf(c), movable(c)
+	if v.Schedule.First.After(now) {
+		v.Future = v.Schedule.First
+	}
 	v.CanPause = c.CancelledAt.IsZero() && v.Pending+c.Submission.ToCome() > 0
 	v.OptOuts, v.Replied = countsOptOuts(v.Sum, v.Sum.At), countsReplies(v.Sum)
 	v.Chart = newChart(c.Batches, v.Sum, now)
@@ -305,7 +310,7 @@ func (v batchView) State(p *web.Page) string { return stateOf(p, v.Status, v.Sum
 func newBatchView(b campaign.BatchProgress, now time.Time) batchView {
 	n := b.Head.DayCounts()
 	v := batchView{
-		BatchProgress: b, Sum: campaign.Campaign{Batches: []campaign.BatchProgress{b}}.Results(now),
+		BatchProgress: b, Sum: campaign.Campaign{CancelledAt: b.CancelledAt, Batches: []campaign.BatchProgress{b}}.Results(now),
 		Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed, NotSent: n.NotSent,
 		Movable: b.State == campaign.BatchPending && !b.Cancelled(),
 	}
@@ -329,12 +334,18 @@ func (v *bill) addBatch(b campaign.BatchProgress) {
 	v.Priced = v.Priced || b.Prices.Set()
 }
 
-// unanswered is the state of a campaign that only waits for delivery statuses. The other states are its statuses.
-const unanswered = "unanswered"
+// unanswered is the state of a campaign that only waits for delivery statuses, and cancelling that of a cancelled one some of
+// whose messages have no outcome yet. The other states are its statuses.
+const (
+	unanswered = "unanswered"
+	cancelling = "cancelling"
+)
 
 // stateKey returns the state of a campaign, for the keys of texts.
 func stateKey(status campaign.Status, r campaign.Results) string {
 	switch {
+	case status == campaign.StatusSending && !r.CancelledAt.IsZero():
+		return cancelling
 	case status != campaign.StatusSending || r.Unanswered == 0:
 		return string(status)
 	case r.Until.IsZero():

@@ -19,7 +19,7 @@ func TestCampaign_SendingHours(t *testing.T) {
 	d.later = 12 * time.Hour // Saturday night
 	b := d.accept(uuid(), "Natal", 1, 4, func(b *campaign.Batch) {
 		b.Zones = []window.Count{{Zone: window.SaoPaulo, Messages: 3}, {Zone: window.RioBranco, Messages: 1}}
-		b.WaitingZones = window.Set(0).With(window.SaoPaulo).With(window.RioBranco)
+		b.Waits.Zones = window.Set(0).With(window.SaoPaulo).With(window.RioBranco)
 	})
 	d.record(b, campaign.OutcomeSent, "", 0, 0, noon)
 	reader := d.admin()

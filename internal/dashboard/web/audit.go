@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,8 +45,38 @@ func Moved(from, to time.Time) string {
 	return moved + from.UTC().Format(time.RFC3339) + " " + to.UTC().Format(time.RFC3339)
 }
 
-// Detail returns the text of an audit entry's detail: the key of a text, or a result of Moved.
+// counted begins the detail of an audit entry with numbers.
+const counted = "counted "
+
+// Counted returns the detail of an audit entry with the text of a key and its numbers. Detail shows them in the reader's
+// format.
+func Counted(key string, numbers ...int) string {
+	detail := counted + key
+	for _, n := range numbers {
+		detail += " " + strconv.Itoa(n)
+	}
+	return detail
+}
+
+// countedDetail returns the text of a result of Counted without its beginning.
+func (p *Page) countedDetail(detail string) string {
+	words := strings.Split(detail, " ")
+	numbers := make([]any, len(words)-1)
+	for i, word := range words[1:] {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			return detail
+		}
+		numbers[i] = p.Number(n)
+	}
+	return p.T(words[0], numbers...)
+}
+
+// Detail returns the text of an audit entry's detail: the key of a text, or a result of Moved or Counted.
 func (p *Page) Detail(detail string) string {
+	if numbers, ok := strings.CutPrefix(detail, counted); ok {
+		return p.countedDetail(numbers)
+	}
 	times, ok := strings.CutPrefix(detail, moved)
 	if !ok {
 		return p.T(detail)

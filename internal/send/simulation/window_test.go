@@ -99,7 +99,7 @@ func (o *windowSimulation) StartRelease(_ context.Context, ref campaign.BatchRef
 
 func (o *windowSimulation) EndRelease(_ context.Context, read campaign.Batch, next time.Time, keep bool) (bool, error) {
 	return o.change(read.BatchRef, func(b *campaign.Batch) {
-		b.State, b.WaitingZones = campaign.BatchSending, read.WaitingZones
+		b.State, b.Waits.Zones = campaign.BatchSending, read.Waits.Zones
 		if !keep {
 			b.NextCheck = next
 		}
@@ -109,7 +109,7 @@ func (o *windowSimulation) EndRelease(_ context.Context, read campaign.Batch, ne
 func (o *windowSimulation) PostponeCheck(_ context.Context, read campaign.Batch, next time.Time) (changed bool, err error) {
 	_, err = o.change(read.BatchRef, func(b *campaign.Batch) {
 		if changed = b.NextCheck.Equal(read.NextCheck); changed {
-			b.NextCheck, b.WaitingZones = next, read.WaitingZones
+			b.NextCheck, b.Waits = next, read.Waits
 		}
 	})
 	return changed, err
