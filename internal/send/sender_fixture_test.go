@@ -51,7 +51,7 @@ type senderFixture struct {
 
 	// Hooks of the test, nil for none.
 	provider       func(d outgoing.Message, calls int) error
-	postponing     func(b *campaign.Batch) // changes the batch before its next check is set
+	postponing     func(b *campaign.Batch)    // changes the batch before its next check is set
 	swapped        func(p outgoing.RateLimit) // called with each new rate limit
 	recordErr      error
 	queueErr       error
