@@ -35,6 +35,7 @@ type windowSimulation struct {
 	outside int // messages that were sent while their window was closed
 	writes  map[campaign.BatchRef]int
 	fail    func() error // of the provider, nil for none
+	pause   pause
 }
 
 func newWindowSimulation(t *testing.T, rate int, p reach.Policy) *windowSimulation {
@@ -77,7 +78,7 @@ func (o *windowSimulation) Route(ctx context.Context, tenant, agentID string) (o
 	route, err := o.agentSimulation.Route(ctx, tenant, agentID)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	route.Policy = o.policy
+	route.Policy, route.Paused = o.policy, o.pause.paused()
 	return route, err
 }
 
@@ -107,6 +108,7 @@ func (o *windowSimulation) EndRelease(_ context.Context, read campaign.Batch, ne
 }
 
 func (o *windowSimulation) PostponeCheck(_ context.Context, read campaign.Batch, next time.Time) (changed bool, err error) {
+	time.Sleep(o.latency())
 	_, err = o.change(read.BatchRef, func(b *campaign.Batch) {
 		if changed = b.NextCheck.Equal(read.NextCheck); changed {
 			b.NextCheck, b.Waits = next, read.Waits
@@ -145,11 +147,6 @@ func (o *windowSimulation) Due(_ context.Context, _ int, now time.Time) iter.Seq
 	}
 }
 
-// Waits, DueShard and TenantOf serve pauses that have ended, of which the simulation has none.
-func (*windowSimulation) Waits(context.Context, string) iter.Seq2[campaign.BatchRef, error] {
-	return func(func(campaign.BatchRef, error) bool) {}
-}
-
 func (*windowSimulation) DueShard(campaign.BatchRef) int { return 0 }
 
 func (*windowSimulation) TenantOf(context.Context, string) (string, error) { return "", nil }
@@ -158,7 +155,7 @@ func (*windowSimulation) DueDeliveries(context.Context, int, time.Time) iter.Seq
 	return func(func(overdue.Item, error) bool) {}
 }
 
-func (*windowSimulation) Resumed(context.Context) ([]string, error) { return nil, nil }
+func (o *windowSimulation) Resumed(context.Context) ([]string, error) { return o.pause.ended(), nil }
 
 func (*windowSimulation) Submission(context.Context, campaign.ID) (s submission.Submission, err error) {
 	return s, campaign.ErrNotFound
@@ -220,13 +217,22 @@ func (o *windowSimulation) batchOf(messageID string) campaign.Batch {
 	return o.byKey[key].Batch
 }
 
+// senders are those of the functions, each with a cache of its own. More than one only matters to a pause.
+func (o *windowSimulation) senders() []*send.Sender {
+	all := make([]*send.Sender, max(1, o.pause.functions))
+	for i := range all {
+		all[i] = &send.Sender{
+			Store: o, Blobs: o, Provider: windowProvider{o}, Recorder: o, Reach: reach.Lookup{OptOuts: o, Lists: noLists{}}, Queue: o.agentSimulation,
+			Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
+		}
+	}
+	return all
+}
+
 // run passes the time until every message has an outcome, at most for the given time.
 func (o *windowSimulation) run(most time.Duration) {
 	o.t.Helper()
-	s := &send.Sender{
-		Store: o, Blobs: o, Provider: windowProvider{o}, Recorder: o, Reach: reach.Lookup{OptOuts: o, Lists: noLists{}}, Queue: o.agentSimulation,
-		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
-	}
+	senders := o.senders()
 	r := release.Releaser{Store: o, Frames: o, SweepAfter: sweepAfter, Now: time.Now}
 	w := sweep.Sweeper{
 		Store: o, Recorder: o, Frames: o, Shards: 1, SweepAfter: sweepAfter, Now: time.Now,
@@ -243,14 +249,15 @@ func (o *windowSimulation) run(most time.Duration) {
 	defer calls.Wait()
 	began, swept := time.Now(), time.Now()
 	for o.left() > 0 && time.Since(began) < most {
-		o.poll(o.t, s, &calls)
+		senders = append(senders[1:], senders[0])
+		o.poll(o.t, senders[0], &calls)
 		if time.Since(swept) >= time.Minute {
 			swept = time.Now()
 			o.must(w.Sweep(o.t.Context(), sweep.Part{}))
 		}
 		step := 100 * time.Millisecond
 		if o.idle() {
-			step = o.untilDue(most-time.Since(began)).Truncate(time.Minute) - time.Since(swept)
+			step = o.pause.until(o.untilDue(most-time.Since(began)).Truncate(time.Minute)) - time.Since(swept)
 		}
 		time.Sleep(max(step, 100*time.Millisecond))
 	}
