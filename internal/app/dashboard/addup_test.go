@@ -419,6 +419,7 @@ func (l *life) campaign(when string) {
 	}
 	l.quiet(where, page, "wait to be sent", "still to be accepted")
 	stopped := s.states[campaign.OutcomeStopped]
+	l.figures(where, page, "Sent already: "+shown(s.sent())+". Stopped before sending: "+shown(stopped)+". People of the file who are not accepted any more: "+shown(s.never())+".")
 	l.figures(where, page, "Not sent "+shown(s.notSent())+" "+shown(stopped)+" Cancelled before sending. "+shown(s.never())+" Not accepted any more. "+shown(s.lost)+" Had opted out")
 }
 

@@ -25,9 +25,16 @@ func lacks(t *testing.T, page, text string, unwanted ...string) {
 // log.
 func TestCancel_TooLate(t *testing.T) {
 	t.Parallel()
-	for revoke, notice := range map[string]string{
-		"false": "came too late: nothing was stopped. Messages that had been sent already: 3.",
-		"true":  "Messages that had been sent already: 3. Those that have not arrived will be withdrawn.",
+	for revoke, test := range map[string]struct{ notice, page, portuguese string }{
+		"false": {
+			"came too late: nothing was stopped. Messages that had been sent already: 3.", "too late: 3 messages had been sent already. None was stopped.",
+			"tarde demais: 3 mensagens já tinham sido enviadas. Nenhuma foi interrompida.",
+		},
+		"true": {
+			"was left to send. Messages that had been sent already: 3. Those that have not arrived will be withdrawn.",
+			"Sent already: 3. Stopped before sending: 0. Messages not delivered yet are being withdrawn.",
+			"Já enviadas: 3. Interrompidas antes do envio: 0. As mensagens ainda não entregues estão sendo retiradas.",
+		},
 	} {
 		d := newService(t)
 		b := d.accept(uuid(), "Natal", 1, 3, nil)
@@ -35,14 +42,14 @@ func TestCancel_TooLate(t *testing.T) {
 		d.record(b, campaign.OutcomeRead, "", 0, 0, noon)
 		admin := d.admin()
 		page := admin.Follow(admin.Post(pathOf(b)+"/cancel", url.Values{"revoke": {revoke}})).Text()
-		says(t, "the next page", page, notice, "too late: 3 messages had been sent already. None was stopped.", "Natal Cancelled")
+		says(t, "the next page", page, test.notice, test.page, "Natal Cancelled")
 		lacks(t, "the next page", page, "Being cancelled", "What has not been sent")
 		says(t, "the list", admin.Get(campaigns.Path).Text(), "Cancelled 3")
 		if got := d.Audited(); len(got) != 1 || !strings.HasSuffix(got[0], " Natal counted campaigns.cancel_found 3 0") {
 			t.Errorf("audited %q", got)
 		}
 		admin.Language = "pt-BR"
-		says(t, "the page in Portuguese", admin.Get(pathOf(b)).Text(), "tarde demais: 3 mensagens já tinham sido enviadas. Nenhuma foi interrompida.")
+		says(t, "the page in Portuguese", admin.Get(pathOf(b)).Text(), test.portuguese)
 	}
 }
 
