@@ -89,6 +89,22 @@ func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool)
 	return resent, s.queueFrames(ctx, b)
 }
 
+// queueOpened queues the frames of a batch that waited. The mark of a pause is cleared first: a function that still has the
+// pause in its cache marks the batch again, and its frames are not lost. After a crash in between, the batch is due. If its
+// row has changed since it was read, the next sweep does all this.
+func (s *Sweeper) queueOpened(ctx context.Context, b heldBatch) (action, error) {
+	if b.Waits.Paused {
+		now := s.Now()
+		b.Waits.Paused = false
+		cleared, err := s.Store.PostponeCheck(ctx, b.Batch, now)
+		if err != nil || !cleared {
+			return paused, err
+		}
+		b.NextCheck = now
+	}
+	return woken, s.queueFrames(ctx, b)
+}
+
 func (s *Sweeper) queueFrames(ctx context.Context, b heldBatch) error {
 	tasks, now := make([]any, len(b.frames)), s.Now()
 	for i, f := range b.frames {

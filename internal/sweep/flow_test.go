@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/sweep"
@@ -288,6 +289,43 @@ func TestResume_MarkedLate(t *testing.T) {
 	late.Waits.Paused = true
 	_, err := w.store.PostponeCheck(t.Context(), late, w.clock().Add(outgoing.PauseCheck))
 	w.must(err)
+	w.run(b, 3*time.Minute)
+	w.checkSent(b)
+}
+
+// immediate passes the frames that are queued to a function at once.
+type immediate struct {
+	port.BatchQueue
+
+	handle func()
+}
+
+func (q immediate) SendAll(ctx context.Context, group string, bodies [][]byte) error {
+	err := q.BatchQueue.SendAll(ctx, group, bodies)
+	q.handle()
+	return err
+}
+
+// A function that still has the pause in its cache can receive the frames that sweep has queued at its end.
+func TestResume_CachedPause(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
+	b := w.accept(103)
+	w.handOff(b)
+	late := w.sender(1)
+	for w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, late, 5) {
+	}
+	w.must(w.store.Resume(t.Context(), "tenant#"+w.tenant))
+	sweeper := w.sweeper()
+	sweeper.Frames = immediate{sweeper.Frames, func() {
+		for w.deliver(w.frames, late, 5) {
+		}
+	}}
+	w.must(sweeper.Sweep(t.Context(), sweep.Part{}))
+	if !w.batch(b).Waits.Paused || w.provider.calls > 0 {
+		t.Errorf("the batch waits for %+v, %d messages sent", w.batch(b).Waits, w.provider.calls)
+	}
 	w.run(b, 3*time.Minute)
 	w.checkSent(b)
 }

@@ -412,7 +412,7 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 	}
 	if len(frames.Opened) > 0 { // nothing of them is queued
 		unsent.frames = frames.Opened
-		return woken, s.queueFrames(ctx, unsent)
+		return s.queueOpened(ctx, unsent)
 	}
 	ahead, err := s.Waiting(ctx)
 	if err != nil {
