@@ -104,7 +104,7 @@ func TestPause_NothingLeft(t *testing.T) {
 	says(t, "the page", admin.Get(pathOf(b)).Text(), "Everything has gone out: nothing waits for the end of the pause.", "Resume sending")
 	d.record(b, campaign.OutcomeRead, "", 0, 2, noon)
 	for _, path := range []string{pathOf(b), campaigns.Path} {
-		d.later += time.Hour
+		d.later += 2 * time.Minute
 		text := strings.Replace(admin.Get(path).Text(), "Status All Sending Scheduled Paused", "", 1)
 		says(t, path, text, "Completed")
 		lacks(t, path, text, "Paused", "Resume")

@@ -78,12 +78,12 @@ func (o *windowSimulation) Waits(context.Context, string) iter.Seq2[campaign.Bat
 // Frames that find a pause while others wait for a slow agent go on soon after its end, at whichever moment it begins.
 func TestPause_SlowAgent(t *testing.T) {
 	t.Parallel()
-	for i := range testsize.Of(8, 60) {
+	for i := range testsize.Of(12, 100) {
 		synctest.Test(t, func(t *testing.T) {
-			const rate, messages, from, length = 5, 2000, 45 * time.Second, 25 * time.Minute
+			const rate, messages, length = 2, 300, 25 * time.Minute
 			o := newWindowSimulation(t, rate, reach.Policy{})
 			began := time.Now()
-			at := began.Add(from + time.Duration(i)*1300*time.Millisecond)
+			at := began.Add(time.Second + time.Duration(i)*730*time.Millisecond)
 			o.pause = pause{from: at, to: at.Add(length), functions: 4}
 			o.random = rand.New(rand.NewPCG(7, uint64(i)))
 			o.acceptZones("c", []window.Count{{Zone: window.SaoPaulo, Messages: messages}}, func(*campaign.Batch) {})
