@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/reach"
@@ -66,5 +68,38 @@ func TestWaitingOf_LargeCampaign(t *testing.T) {
 	}
 	if len(waiting) != 2*len(window.All()) {
 		t.Errorf("%d waits", len(waiting))
+	}
+}
+
+// All pending messages of a paused campaign wait for its end, also before a function has found the pause. Those of a cancelled
+// campaign wait for nothing: they are stopped.
+func TestWaitingOf_Paused(t *testing.T) {
+	t.Parallel()
+	sending := campaign.BatchProgress{
+		Batch: campaign.Batch{State: campaign.BatchSending, Accepted: 10, TemplateID: "t", TemplateVersion: 1},
+		Head:  campaign.LedgerSummary{Counts: map[campaign.Outcome]int{campaign.OutcomeSent: 4}},
+		Held:  []window.Count{{Zone: window.Manaus, Messages: 2}},
+	}
+	unreleased := campaign.BatchProgress{Batch: campaign.Batch{State: campaign.BatchPending, Accepted: 5, Scheduled: true}}
+	marked := sending
+	marked.Waits.Paused = true
+	paused := func(n int) []reach.Waiting {
+		return []reach.Waiting{{Reason: reach.ReasonPaused, Opening: reach.Opening{Count: window.Count{Messages: n}}}}
+	}
+	for name, test := range map[string]struct {
+		campaign campaign.Campaign
+		want     []reach.Waiting
+	}{
+		"paused just now":       {campaign.Campaign{PausedAt: night, Batches: []campaign.BatchProgress{sending, unreleased}}, paused(11)},
+		"paused by an operator": {campaign.Campaign{Batches: []campaign.BatchProgress{marked, unreleased}}, paused(6)},
+		"cancelled":             {campaign.Campaign{CancelledAt: night, Batches: []campaign.BatchProgress{marked, sending}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := reach.WaitingOf(t.Context(), &rowsRead{policy: usual()}, test.campaign, night)
+			if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+				t.Errorf("%v; waiting (-want +got):\n%s", err, diff)
+			}
+		})
 	}
 }

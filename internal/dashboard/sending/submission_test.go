@@ -513,9 +513,9 @@ func TestCancel(t *testing.T) {
 func TestShow_SendingScheduled(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, submission.StateSending)
-	says(t, c.author.Get(path), http.StatusOK, "being sent already")
+	says(t, c.author.Get(path), http.StatusOK, "Messages go out while the file is accepted")
 	c.stored.Schedule = "2026-11-22T12:00:00Z"
-	if a := c.author.Get(path); strings.Contains(a.Text(), "being sent already") {
+	if a := c.author.Get(path); strings.Contains(a.Text(), "Messages go out while the file is accepted") {
 		t.Errorf("a scheduled campaign:\n%s", a.Text())
 	}
 }
