@@ -165,6 +165,8 @@ type Batch struct {
 	// Zones count the messages by the recipients' time zone, in the order of the messages. It is empty if no send window
 	// applied at the acceptance.
 	Zones []window.Count
+	// NeverOpen are the zones whose send window never opens, or not in time for the NotAfter.
+	NeverOpen NeverOpen
 	// CancelledAt is zero for a batch that was not cancelled. A batch cancelled while it
 	// was sending keeps its state. Messages that the provider does not have end as stopped.
 	CancelledAt time.Time
@@ -270,6 +272,53 @@ func (b Batch) WaitingIn(outcome func(index int) Outcome) []window.Count {
 		}
 	}
 	return window.Counts(waiting)
+}
+
+// MaxNeverOpen is how long messages wait after it was seen that their send window never opens. Then they end.
+const MaxNeverOpen = 72 * time.Hour
+
+// NeverOpen are zones of a batch whose send window never opens. The zero NeverOpen has none.
+type NeverOpen struct {
+	Zones window.Set
+	Since time.Time // when this was seen of the last of them
+}
+
+// Seen returns the zones whose window never opens, as seen at now. Further zones begin the wait again: nothing ends
+// earlier than MaxNeverOpen after it was seen.
+func (n NeverOpen) Seen(zones window.Set, now time.Time) NeverOpen {
+	switch {
+	case zones == 0:
+		return NeverOpen{}
+	case zones&^n.Zones != 0:
+		return NeverOpen{zones, now}
+	}
+	return NeverOpen{zones, n.Since}
+}
+
+// Ends returns when messages to the zones end. It is for zones that are not empty.
+func (n NeverOpen) Ends() time.Time { return n.Since.Add(MaxNeverOpen) }
+
+// Over reports whether messages to a zone have waited for MaxNeverOpen.
+func (n NeverOpen) Over(z window.Zone, now time.Time) bool {
+	return n.Zones.Has(z) && !now.Before(n.Ends())
+}
+
+// NeverOpens reports whether it was seen that the send window of messages to a zone never opens. The zone is that of a
+// count of WaitingIn: those of a batch without Zones, which have none, may wait for any of those in Waits.
+func (b Batch) NeverOpens(z window.Zone) bool {
+	if !z.Known() {
+		return b.NeverOpen.Zones != 0 && b.Waits.Zones&^b.NeverOpen.Zones == 0
+	}
+	return b.NeverOpen.Zones.Has(z)
+}
+
+// EndsUnopened returns when messages end whose send window never opens, zero if that is not known yet.
+func (b Batch) EndsUnopened() time.Time {
+	ends := b.NotAfter
+	if seen := b.NeverOpen.Ends(); b.NeverOpen.Zones != 0 && (ends.IsZero() || seen.Before(ends)) {
+		ends = seen
+	}
+	return ends
 }
 
 // MinTTL is the shortest time for which the provider tries to deliver a message; it refuses a shorter one. Source: RBM

@@ -20,7 +20,7 @@ const (
 	CodeCancelled        = "cancelled"
 	CodeRevoked          = "revoked"
 	CodeNotAfterPassed   = "not_after_passed" // the message was never sent
-	CodeWindowClosed     = "window_closed"    // the send window was closed when the NotAfter passed
+	CodeWindowClosed     = "window_closed"    // the send window was closed when the NotAfter passed, or never opens
 	CodeNotSentInTime    = "not_sent_in_time" // within MaxFailingTime
 	CodeTTLPassed        = "ttl_passed"       // the message was sent, and not delivered in time
 	CodeNoAnswer         = "no_answer"
@@ -221,18 +221,17 @@ var MessageCodes = []MessageCode{
 	},
 	{
 		Code: CodeWindowClosed, Outcome: OutcomeExpired,
-		Reason: Text{
-			"The notAfter time passed outside the sending hours.",
-			"O prazo para o envio terminou fora do horário de envio.",
-		},
-		OnPage: "The deadline for sending passed outside the sending hours.",
+		Reason: Text{"No sending hours were left for the message.", "Não havia mais horário de envio para a mensagem."},
 		Meaning: Text{
-			"The `notAfter` time passed outside the sending hours.",
-			"O horário `notAfter` passou fora do horário de envio.",
+			"The `notAfter` time passed outside the sending hours, or for 72 hours there were none left for the message.",
+			"O horário `notAfter` passou fora do horário de envio, ou por 72 horas não havia mais nenhum para a mensagem.",
 		},
-		Action: Text{"Dispatch again with a later time.", "Dispare de novo com um horário mais tarde."},
-		Cause: "The `notAfter` time passed outside the sending hours in the recipient's time zone. The dry run says in `cannotGo` " +
-			"how many messages are affected.",
+		Action: Text{
+			"Dispatch again with a later time, or with other sending hours.",
+			"Dispare de novo com um horário mais tarde, ou com outro horário de envio.",
+		},
+		Cause: "The `notAfter` time passed outside the sending hours in the recipient's time zone: the dry run says in `cannotGo` " +
+			"how many messages are affected. Or for 72 hours there were [no hours left](#sending-hours) for the message.",
 	},
 	{
 		Code: CodeSuppressed, Outcome: OutcomeFailed,

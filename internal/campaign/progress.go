@@ -65,6 +65,19 @@ const (
 // Pending returns the number of messages without an outcome.
 func (p BatchProgress) Pending() int { return p.Accepted - p.Head.Known() }
 
+// NeverGo returns the number of messages that wait for a send window that never opens. None does while sending is paused.
+func (p BatchProgress) NeverGo() (messages int) {
+	if p.Waits.Paused {
+		return 0
+	}
+	for _, h := range p.Held {
+		if p.NeverOpens(h.Zone) {
+			messages += h.Messages
+		}
+	}
+	return messages
+}
+
 // Done reports whether every message has a final outcome.
 func (p BatchProgress) Done() bool { return p.Head.Final() >= p.Accepted }
 

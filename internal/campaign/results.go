@@ -27,7 +27,7 @@ type Results struct {
 	OptedOut  int // not sent, because the recipient had opted out
 	// Suppressed messages were not sent, because their numbers are on lists.
 	Suppressed int
-	TooLate    int // not sent, because NotAfter passed before
+	TooLate    int // not sent, because NotAfter passed before, or no send window opened
 	Tapped     int // messages with a tapped suggestion
 	Clicked    int // messages with a clicked link
 	Tappable   bool
@@ -53,6 +53,10 @@ type Results struct {
 	Next    time.Time // when the next of the waiting batches goes, zero if none waits
 	Waiting int       // messages of the waiting batches
 	Stalled bool      // the last sends of a batch failed
+
+	// NeverGo is the number of messages that wait for a send window that never opens. The first of them end at EndsAt.
+	NeverGo int
+	EndsAt  time.Time
 	// ExpiresAt is when the last batch expires. The results are not kept any longer.
 	ExpiresAt time.Time
 }
@@ -78,7 +82,7 @@ func (h LedgerSummary) Suppressed() (messages int) {
 	return min(messages, h.Counts[OutcomeFailed])
 }
 
-// TooLate returns the number of messages that were not sent because NotAfter passed before.
+// TooLate returns the number of messages that were not sent because NotAfter passed before, or no send window opened.
 func (h LedgerSummary) TooLate() int { return h.ended(neverSent, windowClosed) }
 
 // ended returns the number of messages that ended for reasons of one outcome. Their counts in Reasons include
@@ -145,6 +149,7 @@ func (r *Results) add(b BatchProgress) {
 	r.Clickable = r.Clickable || b.CountsClicks
 	r.Accepted += b.Accepted
 	r.addState(b.Batch)
+	r.addNeverGo(b)
 	r.Tapped += b.Head.Tapped
 	r.Clicked += b.Head.Clicked
 	r.addCounts(b.Head)
@@ -163,6 +168,17 @@ func (r *Results) addState(b Batch) {
 	r.Waiting += b.Accepted
 	if r.Next.IsZero() || b.Due.Before(r.Next) {
 		r.Next = b.Due
+	}
+}
+
+func (r *Results) addNeverGo(b BatchProgress) {
+	n := b.NeverGo()
+	if n == 0 {
+		return
+	}
+	r.NeverGo += n
+	if ends := b.EndsUnopened(); r.EndsAt.IsZero() || ends.Before(r.EndsAt) {
+		r.EndsAt = ends
 	}
 }
 

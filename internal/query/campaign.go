@@ -72,6 +72,7 @@ type waiting struct {
 	Zone     string       `json:"zone,omitempty"`
 	Messages int          `json:"messages"`
 	OpensAt  time.Time    `json:"opensAt,omitzero"`
+	EndsAt   time.Time    `json:"endsAt,omitzero"`
 	Reason   reach.Reason `json:"reason"`
 }
 
@@ -106,7 +107,7 @@ func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("read what a campaign waits for: %w", err)
 	}
 	for _, h := range held {
-		answer.Waiting = append(answer.Waiting, waiting{h.Zone.String(), h.Messages, h.OpensAt, h.Reason})
+		answer.Waiting = append(answer.Waiting, waiting{h.Zone.String(), h.Messages, h.OpensAt, h.EndsAt, h.Reason})
 	}
 	httpapi.WriteJSON(w, http.StatusOK, answer)
 	return nil

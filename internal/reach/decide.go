@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 )
 
 // Do is what happens to a message.
@@ -43,10 +44,19 @@ func (r Rules) Decide(m campaign.Message, now time.Time) Decision {
 		return end(campaign.OutcomeExpired, r.lateCode(m))
 	case !why.None():
 		return Decision{End, campaign.OutcomeFailed, why.Code, why.List}
-	case !r.Hours.Open(r.Hours.Zone(m.Phone), now):
-		return Decision{Do: Wait}
+	}
+	if zone := r.Hours.Zone(m.Phone); !r.Hours.Open(zone, now) {
+		return r.closed(zone, now)
 	}
 	return Decision{}
+}
+
+// closed returns what happens to a message while its window is closed.
+func (r Rules) closed(z window.Zone, now time.Time) Decision {
+	if r.Hours.over(r.Batch, z, now) {
+		return end(campaign.OutcomeExpired, campaign.CodeWindowClosed)
+	}
+	return Decision{Do: Wait}
 }
 
 // EndsUnread returns how all messages of the batch end, before their payload is read. It returns false if that

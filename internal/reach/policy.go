@@ -155,7 +155,7 @@ func (h Hours) Plan(messages []window.Count, due, notAfter time.Time) (plan []Op
 	for _, c := range messages {
 		opens := h.Opens(c.Zone, due)
 		plan = append(plan, Opening{c, opens})
-		if opens.IsZero() || !last.IsZero() && opens.After(last) {
+		if never(opens, last) {
 			cannotGo += c.Messages
 		}
 	}

@@ -16,9 +16,10 @@ type Frames struct {
 }
 
 // FramesOf returns the frames with unsent messages. unsent reports whether the message at an index has no outcome.
-// The messages of a batch that has ended do not wait, so that they end.
+// The messages of a batch that has ended do not wait, so that they end, nor do those whose window never opens after
+// campaign.MaxNeverOpen.
 func (h Hours) FramesOf(b campaign.Batch, unsent func(index int) bool, now time.Time) (f Frames) {
-	ended := b.TooLate(now) || b.Cancelled()
+	ended, over := b.TooLate(now) || b.Cancelled(), h.zonesOver(b, now)
 	for frame := range b.Frames() {
 		zones, left := unsentZones(b, frame, unsent)
 		if !left {
@@ -26,7 +27,7 @@ func (h Hours) FramesOf(b campaign.Batch, unsent func(index int) bool, now time.
 		}
 		var closed window.Set
 		if !ended {
-			closed = h.Closed(zones, now)
+			closed = h.Closed(zones&^over, now)
 		}
 		f.Closed |= closed
 		open := zones &^ closed
@@ -62,10 +63,24 @@ func unsentZones(b campaign.Batch, frame int, unsent func(int) bool) (zones wind
 // spread is the time over which the batches that wait for the same opening are released.
 const spread = time.Minute
 
-// NextCheck returns when a batch is checked whose zones wait: when the first window opens, or when its time ends.
+// Postpone returns a batch while its messages to the zones wait, and when it is checked next. That is zero if none wait.
+func (h Hours) Postpone(b campaign.Batch, waiting window.Set, now time.Time) (_ campaign.Batch, check time.Time) {
+	b.Waits.Zones = waiting
+	b.NeverOpen = b.NeverOpen.Seen(h.neverOpen(b, waiting|b.NeverOpen.Zones, now), now)
+	if waiting != 0 {
+		check = h.NextCheck(b, waiting, now)
+	}
+	return b, check
+}
+
+// NextCheck returns when a batch is checked whose zones wait: when the first window opens, or when its messages end.
 // Batches with the same opening follow one after the other within a minute.
 func (h Hours) NextCheck(b campaign.Batch, waiting window.Set, now time.Time) time.Time {
-	return b.CheckBy(h.NextOpening(waiting, now).Add(offset(b.BatchID)))
+	next := h.NextOpening(waiting, now)
+	if ends := b.NeverOpen.Ends(); b.NeverOpen.Zones&waiting != 0 && ends.Before(next) {
+		next = ends
+	}
+	return b.CheckBy(next.Add(offset(b.BatchID)))
 }
 
 func offset(batchID string) time.Duration {

@@ -24,6 +24,9 @@ type Waiting struct {
 	Opening // without a zone if it is not known, and without OpensAt if that is not known
 
 	Reason Reason
+	Never  bool // they never go, or not in time for their NotAfter
+	// EndsAt is when the first of them end, if they never go; zero if that is not known yet.
+	EndsAt time.Time
 }
 
 // Store reads what a campaign's messages wait for.
@@ -39,7 +42,7 @@ func WaitingOf(ctx context.Context, store Store, c campaign.Campaign, now time.T
 	if !c.CancelledAt.IsZero() { // what is left is being stopped
 		return nil, nil
 	}
-	templates, messages, known := Remember(store), map[Waiting]int{}, map[held]Waiting{}
+	templates, messages, known, ends := Remember(store), map[Waiting]int{}, map[held]Waiting{}, firsts{}
 	paused := c.Paused() // then all of them wait, and those of unreleased batches for their time too
 	for _, b := range c.Batches {
 		if b.Pending() > 0 && (paused || b.Waits.Paused) {
@@ -65,10 +68,31 @@ func WaitingOf(ctx context.Context, store Store, c campaign.Campaign, now time.T
 			if _, found := known[key]; !found {
 				known[key] = hours.waiting(h.Zone, now)
 			}
-			messages[known[key]] += h.Messages
+			w := known[key]
+			if w.Never = neverGoes(b.Batch, w); w.Never {
+				ends.add(w, b.EndsUnopened())
+			}
+			messages[w] += h.Messages
 		}
 	}
-	return sorted(messages), nil
+	return sorted(messages, ends), nil
+}
+
+// neverGoes reports whether messages of a batch never go.
+func neverGoes(b campaign.Batch, w Waiting) bool {
+	if w.Zone.Known() {
+		return never(w.OpensAt, b.LastSend())
+	}
+	return b.NeverOpens(w.Zone)
+}
+
+// firsts has the first time at which messages end.
+type firsts map[Waiting]time.Time
+
+func (f firsts) add(w Waiting, at time.Time) {
+	if first := f[w]; first.IsZero() || !at.IsZero() && at.Before(first) {
+		f[w] = at
+	}
 }
 
 // held is what the opening of held messages depends on.
@@ -86,7 +110,7 @@ func heldIn(b campaign.Batch, z window.Zone) held {
 	return h
 }
 
-// waiting returns a wait without its number of messages.
+// waiting returns a wait without its number of messages, and without Never.
 func (h Hours) waiting(z window.Zone, now time.Time) (w Waiting) {
 	w.Reason, w.Zone = ReasonSendWindow, z
 	if z.Known() {
@@ -95,23 +119,35 @@ func (h Hours) waiting(z window.Zone, now time.Time) (w Waiting) {
 	return w
 }
 
-func sorted(messages map[Waiting]int) []Waiting {
+func sorted(messages map[Waiting]int, ends firsts) []Waiting {
 	all := make([]Waiting, 0, len(messages))
 	for w, n := range messages {
-		w.Messages = n
+		w.EndsAt, w.Messages = ends[w], n
 		all = append(all, w)
 	}
 	slices.SortFunc(all, func(a, b Waiting) int {
-		return cmp.Or(cmp.Compare(a.Reason, b.Reason), a.OpensAt.Compare(b.OpensAt), cmp.Compare(a.Zone, b.Zone))
+		return cmp.Or(cmp.Compare(a.Reason, b.Reason), a.OpensAt.Compare(b.OpensAt), cmp.Compare(a.Zone, b.Zone), a.EndsAt.Compare(b.EndsAt))
 	})
 	return all
 }
 
-// GroupsOf returns the messages that wait for a reason, by the time at which they can go.
+// NeverGoing returns the messages that never go, and when the first of them end, zero if that is not known yet.
+func NeverGoing(waiting []Waiting) (messages int, ends time.Time) {
+	first := firsts{}
+	for _, w := range waiting {
+		if w.Never {
+			messages += w.Messages
+			first.add(Waiting{}, w.EndsAt)
+		}
+	}
+	return messages, first[Waiting{}]
+}
+
+// GroupsOf returns the messages that wait for a reason, without those that never go, by the time at which they can go.
 func GroupsOf(waiting []Waiting, reason Reason) []Group {
 	var plan []Opening
 	for _, w := range waiting {
-		if w.Reason == reason {
+		if w.Reason == reason && !w.Never {
 			plan = append(plan, w.Opening)
 		}
 	}

@@ -131,18 +131,19 @@ func (s *Sender) tryPostpone(ctx context.Context, r *run) (changed bool, err err
 	if until := r.until(); !until.IsZero() && next.Before(until.Add(s.SweepAfter/2)) {
 		next = until.Add(s.SweepAfter)
 	}
-	b.Waits.Zones |= r.waitingZones()
-	if b.Waits.Zones != 0 {
-		next = earlier(next, r.rules.Hours.NextCheck(b, b.Waits.Zones, s.Now()))
+	if waiting := b.Waits.Zones | r.waitingZones(); waiting != 0 {
+		var opens time.Time
+		b, opens = r.rules.Hours.Postpone(b, waiting, s.Now())
+		next = earlier(next, opens)
 	}
 	if b.Waits.Paused { // frames without a task end in time; only sweep, which queues them, clears the mark
 		next = b.CheckBy(next)
 	}
-	if next.Equal(r.batch.NextCheck) && b.Waits == r.batch.Waits {
+	if next.Equal(r.batch.NextCheck) && b.Waits == r.batch.Waits && b.NeverOpen == r.batch.NeverOpen {
 		return true, nil
 	}
 	if changed, err = s.Store.PostponeCheck(ctx, b, next); changed {
-		r.batch.NextCheck, r.batch.Waits = next, b.Waits
+		r.batch.NextCheck, r.batch.Waits, r.batch.NeverOpen = next, b.Waits, b.NeverOpen
 	}
 	return changed, err
 }
@@ -157,7 +158,7 @@ func (r *run) beginsToWait() bool {
 func (s *Sender) readWaits(ctx context.Context, r *run) error {
 	b, err := s.Store.Batch(ctx, r.batch.BatchRef)
 	if err == nil {
-		r.batch.NextCheck, r.batch.Waits, r.batch.CancelledAt = b.NextCheck, b.Waits, b.CancelledAt
+		r.batch.NextCheck, r.batch.Waits, r.batch.NeverOpen, r.batch.CancelledAt = b.NextCheck, b.Waits, b.NeverOpen, b.CancelledAt
 	}
 	return err
 }

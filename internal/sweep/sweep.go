@@ -399,12 +399,11 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 		return failed, err
 	}
 	frames := hours.FramesOf(b, func(index int) bool { return head.Outcome(index) == "" }, s.Now())
-	unsent := heldBatch{Batch: b, frames: frames.Open}
-	if unsent.Waits.Zones = frames.Closed; frames.Closed != 0 {
-		unsent.opens = hours.NextCheck(b, frames.Closed, s.Now())
-	}
+	unsent := heldBatch{frames: frames.Open}
+	unsent.Batch, unsent.opens = hours.Postpone(b, frames.Closed, s.Now())
 	if len(frames.Open) == 0 {
-		if b.Waits == (campaign.Waits{Zones: frames.Closed}) && b.NextCheck.Equal(unsent.opens) { // nothing has changed
+		same := b.Waits == campaign.Waits{Zones: frames.Closed} && b.NeverOpen == unsent.NeverOpen
+		if same && b.NextCheck.Equal(unsent.opens) { // nothing has changed
 			return unopened, nil
 		}
 		unsent.Waits.Paused = false

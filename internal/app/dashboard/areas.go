@@ -139,7 +139,7 @@ func (a parts) settingsAreas(c app.Config) []area {
 			Store: webhookRows{a.rows, a.stores.Batches, a.stores.Deliveries}, Messages: a.queries, Admin: a.settings, Poster: poster, Now: time.Now,
 		}},
 		{billing.Area(), &billing.Pages{Store: a.stores.Budgets, Admin: a.settings, Now: time.Now}},
-		{hours.Area(), &hours.Pages{Store: policies{a.stores.Lanes, a.stores.Tenants}}},
+		{hours.Area(), &hours.Pages{Store: a.rows, Campaigns: a.rows, Now: time.Now}},
 		{brand.Area(), &brand.Pages{Store: a.rows, MediaURL: a.mediaURL}},
 		{team.Area(), &team.Pages{Users: users{a.settings, a.pool}}},
 	}
@@ -149,12 +149,6 @@ func (a parts) media(c app.Config) *mediapages.Pages {
 	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
 	library := &media.Library{Store: a.rows, Bucket: bucket, Prober: a.prober, Now: time.Now}
 	return &mediapages.Pages{Store: a.stores.Media, Library: library, Origin: bucket.Origin, URL: a.mediaURL}
-}
-
-// policies are the send policies of tenants.
-type policies struct {
-	*dynamo.LaneStore
-	*dynamo.TenantStore
 }
 
 type rules struct {

@@ -113,6 +113,10 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 		State:     campaign.BatchState(getText(row, "state")),
 		NextCheck: getMillis(row, "nextCheck"), Waits: readWaits(row),
 		SendWindow: unpackWeek(getBinary(row, "sendWindow")), Zones: unpackZones(getBinary(row, "zones")),
+		NeverOpen: campaign.NeverOpen{
+			Zones: window.Set(getNumber(row, "neverZones")), //nolint:gosec // written by this service
+			Since: getMillis(row, "neverSince"),
+		},
 		CancelledAt: getMillis(row, "cancelledAt"), Revoke: getBool(row, "revoke"),
 		FailingTime: campaign.FailingTime{
 			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,
@@ -131,7 +135,7 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 // waitsOf returns the attributes of what a batch waits for. One has both a pause and the parts of a file: a completed
 // batch has no messages that a pause could hold.
 func waitsOf(b campaign.Batch) Item {
-	return Item{"waiting": boolean(b.Waits.Paused || b.Waits.Parts), "waitingZones": number(int64(b.Waits.Zones))}
+	return with(Item{"waiting": boolean(b.Waits.Paused || b.Waits.Parts)}, closedItem(b))
 }
 
 func readWaits(row Item) campaign.Waits {

@@ -45,6 +45,14 @@ func waitsItem(ref campaign.BatchRef) Item {
 	return Item{"listOf": text(waitsPrefix + ref.Tenant), "listAs": text(ref.CampaignID + "#" + ref.BatchID)}
 }
 
+// closedItem returns the attributes of the zones of a batch whose send windows are closed, none without such zones.
+func closedItem(b campaign.Batch) Item {
+	return Item{
+		"waitingZones": number(int64(b.Waits.Zones)),
+		"neverZones":   number(int64(b.NeverOpen.Zones)), "neverSince": millis(b.NeverOpen.Since),
+	}
+}
+
 func readDue(row Item) (overdue.Item, error) {
 	check := getMillis(row, "nextCheck")
 	if task, ok := readCircuitKey(row); ok {
@@ -101,7 +109,7 @@ func (s *BatchStore) EndRelease(ctx context.Context, b campaign.Batch, nextCheck
 		update = "SET #state = :to, #due = :shard, nextCheck = if_not_exists(nextCheck, :next)"
 	}
 	if b.Waits.Zones != 0 {
-		update += ", " + assign(with(waitsItem(b.BatchRef), Item{"waitingZones": number(int64(b.Waits.Zones))}), values)
+		update += ", " + assign(with(waitsItem(b.BatchRef), some(closedItem(b))), values)
 	}
 	return s.updateBatch(ctx, b.BatchRef, update, "#state = :from", values)
 }
@@ -179,7 +187,7 @@ func (s *BatchStore) PostponeCheck(ctx context.Context, b campaign.Batch, next t
 		with(set, waitsItem(b.BatchRef))
 	}
 	update := "SET " + assign(set, values)
-	unset := slices.DeleteFunc([]string{"waiting", "waitingZones", "listOf", "listAs"}, func(name string) bool { return set[name] != nil })
+	unset := slices.DeleteFunc([]string{"waiting", "waitingZones", "neverZones", "neverSince", "listOf", "listAs"}, func(name string) bool { return set[name] != nil })
 	if len(unset) > 0 {
 		update += " REMOVE " + strings.Join(unset, ", ")
 	}

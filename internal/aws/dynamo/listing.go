@@ -46,6 +46,29 @@ func (s *CampaignStore) NextCampaigns(ctx context.Context, tenant string, from t
 	return s.listCampaigns(ctx, tenant, "listOf = :tenant AND listAs >= :from", values, true, limit)
 }
 
+// WaitingCampaigns returns up to limit campaigns of a tenant with batches that wait, see BatchStore.Waits, in the order of
+// their IDs. It makes a query for each, however many batches they have. It is eventually consistent.
+func (s *CampaignStore) WaitingCampaigns(ctx context.Context, tenant string, limit int) (ids []campaign.ID, err error) {
+	const before, after = "!", "#~" // the first is before every ID, the second after every batch of a campaign
+	for from := before; len(ids) < limit; from = ids[len(ids)-1].CampaignID + after {
+		in := queryOf(s.Campaigns, "listOf = :of AND listAs > :from", Item{":of": text(waitsPrefix + tenant), ":from": text(from)})
+		in.IndexName, in.Limit = aws.String(CampaignsIndex), aws.Int32(1)
+		out, err := s.Client.Query(ctx, in)
+		if err != nil {
+			return nil, fmt.Errorf("list the campaigns that wait: %w", err)
+		}
+		if len(out.Items) == 0 {
+			break
+		}
+		ref, err := batchRef(out.Items[0])
+		if err != nil {
+			return nil, fmt.Errorf("list the campaigns that wait: %w", err)
+		}
+		ids = append(ids, ref.ID)
+	}
+	return ids, nil
+}
+
 func (s *CampaignStore) listCampaigns(
 	ctx context.Context, tenant, condition string, values Item, forward bool, limit int32,
 ) ([]campaign.Listed, error) {
@@ -180,7 +203,7 @@ func resultNumbers(r *campaign.Results) map[string]*int {
 		"batches": &r.Batches, "moves": &r.Moves, "templates": &r.Templates, "accepted": &r.Accepted, "sent": &r.Sent,
 		"delivered": &r.Delivered, "read": &r.Read, "lost": &r.Lost, "optedOut": &r.OptedOut, "tapped": &r.Tapped, "clicked": &r.Clicked,
 		"waiting": &r.Waiting, "stopped": &r.Stopped, "notAccepted": &r.NotAccepted, "neverAccepted": &r.NeverAccepted,
-		"tooLate": &r.TooLate, "suppressed": &r.Suppressed, "unanswered": &r.Unanswered, "unpriced": &r.Unpriced,
+		"tooLate": &r.TooLate, "suppressed": &r.Suppressed, "unanswered": &r.Unanswered, "unpriced": &r.Unpriced, "neverGo": &r.NeverGo,
 	}
 }
 
@@ -188,7 +211,7 @@ func resultAttributes(r campaign.Results) Item {
 	row := Item{
 		"status": text(r.Status), "templateId": text(r.TemplateID), "readAt": millis(r.At),
 		"cancelledAt": millis(r.CancelledAt), "pausedAt": millis(r.PausedAt),
-		"first": millis(r.First), "last": millis(r.Last), "next": millis(r.Next), "until": millis(r.Until), "stalled": boolean(r.Stalled),
+		"first": millis(r.First), "last": millis(r.Last), "next": millis(r.Next), "until": millis(r.Until), "endsAt": millis(r.EndsAt), "stalled": boolean(r.Stalled),
 		"tappable": boolean(r.Tappable), "clickable": boolean(r.Clickable), "cost": number(r.Cost),
 	}
 	for name, n := range resultNumbers(&r) {
@@ -203,7 +226,7 @@ func readResults(row Item) campaign.Results {
 		Status: campaign.Status(getText(row, "status")), TemplateID: getText(row, "templateId"),
 		At: getMillis(row, "readAt"), CancelledAt: getMillis(row, "cancelledAt"),
 		PausedAt: getMillis(row, "pausedAt"), First: getMillis(row, "first"),
-		Last: getMillis(row, "last"), Next: getMillis(row, "next"), Until: getMillis(row, "until"), Stalled: getBool(row, "stalled"),
+		Last: getMillis(row, "last"), Next: getMillis(row, "next"), Until: getMillis(row, "until"), EndsAt: getMillis(row, "endsAt"), Stalled: getBool(row, "stalled"),
 		Tappable: getBool(row, "tappable"), Clickable: getBool(row, "clickable"), ExpiresAt: getEnd(row),
 		Cost: getMoney(row, "cost"), OptOuts: getInt(row, "optOuts"), OptOutsUntil: getMillis(row, "optOutsUntil"),
 	}

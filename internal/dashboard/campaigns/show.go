@@ -67,6 +67,18 @@ type sentWith struct {
 // Opening returns the messages that wait for their send window, by the time at which it opens.
 func (v view) Opening() []reach.Group { return reach.GroupsOf(v.Waits, reach.ReasonSendWindow) }
 
+// NeverGo returns the messages that wait for a send window that never opens.
+func (v view) NeverGo() (n neverGo) {
+	n.N, n.EndsAt = reach.NeverGoing(v.Waits)
+	return n
+}
+
+// neverGo are messages that never go, and when the first of them end, zero if that is not known yet.
+type neverGo struct {
+	N      int
+	EndsAt time.Time
+}
+
 // Paused returns the number of messages that wait for the end of a pause.
 func (v view) Paused() (n int) {
 	for _, g := range reach.GroupsOf(v.Waits, reach.ReasonPaused) {

@@ -17,6 +17,7 @@ type view struct {
 
 	Was      string // the stored revision
 	Fault    string // the key of a text
+	Unsent   unsent // what the person has to confirm
 	Proposed bool   // nothing was saved yet
 	Zones    []window.Zone
 }

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +25,9 @@ type Store interface {
 
 // Pages are the pages of the sending hours.
 type Pages struct {
-	Store Store
+	Store     Store
+	Campaigns Campaigns
+	Now       func() time.Time
 }
 
 //go:embed *.html texts.json
@@ -53,14 +56,13 @@ func (s *Pages) show(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	return render(p, http.StatusOK, formOf(stored), stored, "")
+	return render(p, http.StatusOK, view{form: formOf(stored)}, stored)
 }
 
-// render shows the form. fault is the key of a text, or "".
-func render(p *web.Page, status int, f form, stored reach.Policy, fault string) error {
-	return p.RenderStatus(status, "hours.title", "hours.html", view{
-		form: f, Was: revisionText(stored), Fault: fault, Proposed: stored.Revision == 0, Zones: window.All(),
-	})
+// render shows the form.
+func render(p *web.Page, status int, v view, stored reach.Policy) error {
+	v.Was, v.Proposed, v.Zones = revisionText(stored), stored.Revision == 0, window.All()
+	return p.RenderStatus(status, "hours.title", "hours.html", v)
 }
 
 func (s *Pages) change(p *web.Page) error {
@@ -73,11 +75,17 @@ func (s *Pages) change(p *web.Page) error {
 	entered, fault := f.policy()
 	switch {
 	case fault != "":
-		return render(p, http.StatusUnprocessableEntity, f, old, "hours.fault."+fault)
+		return render(p, http.StatusUnprocessableEntity, view{form: f, Fault: "hours.fault." + fault}, old)
 	case p.Stale(revisionText(old)):
-		return render(p, http.StatusConflict, f, old, "hours.fault.stale")
+		return render(p, http.StatusConflict, view{form: f, Fault: stale}, old)
 	case old.Revision > 0 && entered.Equal(old):
 		return p.Done(Path, "hours.saved")
+	}
+	switch u, err := s.unsentBy(ctx, tenant, entered); {
+	case err != nil:
+		return err
+	case u.People > confirmed(p):
+		return render(p, http.StatusConflict, view{form: f, Unsent: u}, old)
 	}
 	if err := p.AuditOn(Path, "hours.change", summary(entered)); err != nil {
 		return err
@@ -86,13 +94,22 @@ func (s *Pages) change(p *web.Page) error {
 	err = s.Store.SaveSendPolicy(ctx, tenant, entered)
 	if errors.Is(err, campaign.ErrLostRace) {
 		if old, err = s.Store.SendPolicy(ctx, tenant); err == nil {
-			return render(p, http.StatusConflict, f, old, "hours.fault.stale")
+			return render(p, http.StatusConflict, view{form: f, Fault: stale}, old)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	return p.Done(Path, "hours.saved")
+}
+
+// stale is the key of the text for hours that somebody else has changed.
+const stale = "hours.fault.stale"
+
+// confirmed returns to how many people nothing will be sent by what the form says, as the person has seen it.
+func confirmed(p *web.Page) int {
+	n, _ := strconv.Atoi(p.Field("unsent")) // 0 for none
+	return n
 }
 
 // summary returns the rules for the audit log, in the same form in any language.

@@ -38,7 +38,7 @@ func newOffice(t *testing.T) office {
 	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(env.AWS()), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
-	o := office{Dashboard: webtest.New(t, hours.Area(), &hours.Pages{Store: store}, clock), t: t, store: store, tenant: strings.ToLower(rand.Text())}
+	o := office{Dashboard: webtest.New(t, hours.Area(), &hours.Pages{Store: store, Campaigns: store, Now: clock}, clock), t: t, store: store, tenant: strings.ToLower(rand.Text())}
 	o.admin, o.viewer = o.SignIn(o.tenant, web.RoleAdmin), o.SignIn(o.tenant, web.RoleViewer)
 	return o
 }

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"context"
+	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -16,6 +17,7 @@ type alert struct {
 	Name string // of a campaign or an endpoint, or an amount
 	Path string // "" for none
 	N    int    // things that wait, 0 for none
+	At   time.Time
 	Link string // key of the link's text, "" for the name
 }
 

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -16,6 +17,8 @@ const (
 	maxRecent = 15
 	// maxOpen is the number of unfinished campaigns that are read with their batches.
 	maxOpen = 6
+	// maxWaiting is the number of campaigns that wait, and are not among the last ones, that are read.
+	maxWaiting = 6
 	// maxNext is the number of scheduled campaigns shown.
 	maxNext = 5
 	// atOnce is the number of campaigns read concurrently.
@@ -27,7 +30,7 @@ type found struct {
 	campaigns int // without tests
 	tested    bool
 	next      []scheduled // by time
-	stalled   []alert     // and paused
+	stalled   []alert     // and paused, and without sending hours
 }
 
 // scheduled is a campaign with its next time.
@@ -47,18 +50,26 @@ func (s *Pages) find(ctx context.Context, tenant string) (f found, err error) {
 	if err != nil {
 		return f, err
 	}
-	err = s.read(ctx, open[:min(len(open), maxNext+maxOpen)], &f)
+	err = s.read(ctx, open[:min(len(open), maxNext+maxWaiting+maxOpen)], &f)
 	return f, err
 }
 
-// listed returns the next campaigns before the last ones.
+// listed returns the next campaigns, then those that wait and are not among the last ones, then these.
 func (s *Pages) listed(ctx context.Context, tenant string) ([]campaign.Listed, error) {
 	var next, recent []campaign.Listed
+	var waiting []campaign.ID
 	now := s.Now()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { next, err = s.Store.NextCampaigns(ctx, tenant, now, maxNext); return err })
 	group.Go(func() (err error) { recent, err = s.Store.RecentCampaigns(ctx, tenant, now, maxRecent); return err })
+	group.Go(func() (err error) { waiting, err = s.Store.WaitingCampaigns(ctx, tenant, maxWaiting); return err })
 	err := group.Wait()
+	known := slices.Concat(next, recent)
+	for _, id := range waiting {
+		if !slices.ContainsFunc(known, func(c campaign.Listed) bool { return c.ID == id }) {
+			next = append(next, campaign.Listed{ID: id})
+		}
+	}
 	return append(next, recent...), err
 }
 
@@ -94,6 +105,7 @@ func (s *Pages) open(ctx context.Context, tenant string, listed []campaign.Liste
 	for _, c := range listed {
 		of := standings[c.CampaignID]
 		if of.CancelledAt.IsZero() && !of.Finished() {
+			c.Name = cmp.Or(c.Name, of.Name)
 			r := stored[c.CampaignID]
 			open = append(open, unfinished{c, r, r.Current(of, s.Now())})
 		}
@@ -127,7 +139,7 @@ func (s *Pages) read(ctx context.Context, open []unfinished, f *found) error {
 	return nil
 }
 
-// add adds a campaign that waits, is paused or is stalled.
+// add adds a campaign that waits, is paused, is stalled or has no sending hours left.
 func (f *found) add(c unfinished, now time.Time) {
 	paused := c.Status == campaign.StatusPaused
 	if paused {
@@ -135,6 +147,9 @@ func (f *found) add(c unfinished, now time.Time) {
 	}
 	if c.Next.After(now) && !paused {
 		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, People: c.Waiting + c.ToCome()})
+	}
+	if c.NeverGo > 0 && !paused {
+		f.stalled = append(f.stalled, alert{Key: "never_goes", Name: c.Name, Path: web.CampaignPath(c.CampaignID), N: c.NeverGo, At: c.EndsAt})
 	}
 	if c.Stalled && !paused {
 		f.stalled = append(f.stalled, alert{Key: "stalled", Name: c.Name, Path: web.CampaignPath(c.CampaignID)})

@@ -27,6 +27,8 @@ type Store interface {
 	RecentCampaigns(ctx context.Context, tenant string, before time.Time, limit int32) ([]campaign.Listed, error)
 	// NextCampaigns returns campaigns that go from a time on, those that go first first.
 	NextCampaigns(ctx context.Context, tenant string, from time.Time, limit int32) ([]campaign.Listed, error)
+	// WaitingCampaigns returns campaigns with batches that wait.
+	WaitingCampaigns(ctx context.Context, tenant string, limit int) ([]campaign.ID, error)
 	// StandingsAndResults returns the summaries and the stored results of at most 33 campaigns.
 	StandingsAndResults(ctx context.Context, tenant string, ids []string) (map[string]campaign.Summary, map[string]campaign.Results, error)
 	web.CampaignStore

@@ -132,10 +132,9 @@ func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
 		return fmt.Errorf("queue the frames of batch %s: %w", b.BatchID, err)
 	}
 	nextCheck, keep := r.Now().Add(r.SweepAfter), true
-	if b.Waits.Zones = frames.Closed; frames.Closed != 0 {
-		if opens := hours.NextCheck(b, frames.Closed, now); len(tasks) == 0 || opens.Before(nextCheck) {
-			nextCheck, keep = opens, false
-		}
+	b, opens := hours.Postpone(b, frames.Closed, now)
+	if !opens.IsZero() && (len(tasks) == 0 || opens.Before(nextCheck)) {
+		nextCheck, keep = opens, false
 	}
 	ended, err := r.Store.EndRelease(ctx, b, nextCheck, keep)
 	if err != nil {

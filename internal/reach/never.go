@@ -1,0 +1,123 @@
+package reach
+
+import (
+	"context"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
+)
+
+// never reports whether a message whose window opens at an instant, zero for never, cannot go until last, which is zero
+// for no limit.
+func never(opens, last time.Time) bool {
+	return opens.IsZero() || !last.IsZero() && opens.After(last)
+}
+
+// neverOpen returns those of the zones whose window does not open any more in time for the batch.
+func (h Hours) neverOpen(b campaign.Batch, of window.Set, now time.Time) (zones window.Set) {
+	for _, z := range of.Zones() {
+		if never(h.Opens(z, now), b.LastSend()) {
+			zones = zones.With(z)
+		}
+	}
+	return zones
+}
+
+// over reports whether a message to a zone ends because its window never opens: this was seen campaign.MaxNeverOpen ago,
+// and the hours have not changed.
+func (h Hours) over(b campaign.Batch, z window.Zone, now time.Time) bool {
+	return b.NeverOpen.Over(z, now) && never(h.Opens(z, now), b.LastSend())
+}
+
+// zonesOver returns the zones whose messages end, see over.
+func (h Hours) zonesOver(b campaign.Batch, now time.Time) (zones window.Set) {
+	for _, z := range b.NeverOpen.Zones.Zones() {
+		if h.over(b, z, now) {
+			zones = zones.With(z)
+		}
+	}
+	return zones
+}
+
+// NeverSent returns how many messages of a campaign that were not sent never will be by the rules of a policy.
+func NeverSent(ctx context.Context, templates Templates, p Policy, c campaign.Campaign, now time.Time) (messages int, err error) {
+	known := openings{}
+	for _, b := range c.Batches {
+		if b.Cancelled() || b.Pending() <= 0 {
+			continue
+		}
+		hours, err := Load(ctx, templates, p, b.Batch)
+		if err != nil {
+			return 0, err
+		}
+		if hours.Limited() {
+			messages += known.neverSent(hours, b, now)
+		}
+	}
+	return messages, nil
+}
+
+// opened is a batch's opening in a zone from a time on.
+type opened struct {
+	held
+
+	from time.Time
+}
+
+// openings are the openings that were looked for: a campaign can have thousands of batches.
+type openings map[opened]time.Time
+
+func (o openings) opens(h Hours, b campaign.Batch, z window.Zone, from time.Time) time.Time {
+	key := opened{heldIn(b, z), from}
+	at, known := o[key]
+	if !known {
+		at = h.Opens(z, from)
+		o[key] = at
+	}
+	return at
+}
+
+// neverSent returns how many messages of a batch that were not sent never will be.
+func (o openings) neverSent(h Hours, b campaign.BatchProgress, now time.Time) (messages int) {
+	from := now
+	if b.Due.After(now) {
+		from = b.Due
+	}
+	var closed window.Set
+	all := zonesOf(b.Batch)
+	for _, z := range all.Zones() {
+		if never(o.opens(h, b.Batch, z, from), b.LastSend()) {
+			closed = closed.With(z)
+		}
+	}
+	if closed == all {
+		return b.Pending()
+	}
+	for _, c := range unsentIn(b) {
+		if closed.Has(c.Zone) {
+			messages += c.Messages
+		}
+	}
+	return messages
+}
+
+// zonesOf returns the zones that messages of a batch can have.
+func zonesOf(b campaign.Batch) (zones window.Set) {
+	if len(b.Zones) > 0 {
+		return b.ZoneSet()
+	}
+	for _, z := range window.All() {
+		zones = zones.With(z)
+	}
+	return zones
+}
+
+// unsentIn returns the messages of a batch that were not sent, by zone. While a batch is being sent, only the zones of
+// those that wait are known.
+func unsentIn(b campaign.BatchProgress) []window.Count {
+	if b.State == campaign.BatchPending {
+		return b.Zones
+	}
+	return b.Held
+}
