@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 )
 
 func TestCampaign_Status(t *testing.T) {
@@ -98,5 +99,77 @@ func TestTally_Ended(t *testing.T) {
 		if progress.IsCompleted() != want.completed || progress.AwaitsParts() != want.awaits {
 			t.Errorf("%+v: completed %t, awaits parts %t; want %+v", progress, progress.IsCompleted(), progress.AwaitsParts(), want)
 		}
+	}
+}
+
+// Further zones begin the 72 hours again, and fewer zones keep them.
+func TestNeverOpen_Seen(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	one, two := window.Set(0).With(window.Manaus), window.Set(0).With(window.Manaus).With(window.Belem)
+	var n campaign.NeverOpen
+	for _, step := range []struct {
+		zones window.Set
+		at    time.Time
+		since time.Time
+	}{
+		{one, noon, noon},
+		{one, noon.Add(time.Hour), noon},
+		{two, noon.Add(2 * time.Hour), noon.Add(2 * time.Hour)},
+		{one, noon.Add(3 * time.Hour), noon.Add(2 * time.Hour)},
+		{0, noon.Add(4 * time.Hour), time.Time{}},
+		{one, noon.Add(5 * time.Hour), noon.Add(5 * time.Hour)},
+	} {
+		if n = n.Seen(step.zones, step.at); n.Zones != step.zones || !n.Since.Equal(step.since) {
+			t.Errorf("at %v: %+v, want it since %v", step.at, n, step.since)
+		}
+	}
+	ends := n.Since.Add(72 * time.Hour)
+	if n.Over(window.Manaus, ends.Add(-1)) || !n.Over(window.Manaus, ends) || n.Over(window.Belem, ends) {
+		t.Errorf("messages to the zones of %+v end at another time than %v", n, ends)
+	}
+}
+
+// The messages end at their notAfter if that is earlier.
+func TestBatch_EndsUnopened(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	seen := campaign.NeverOpen{Zones: window.Set(0).With(window.Manaus), Since: noon}
+	for name, test := range map[string]struct {
+		batch campaign.Batch
+		want  time.Time
+	}{
+		"not seen":                {campaign.Batch{}, time.Time{}},
+		"not seen, with notAfter": {campaign.Batch{NotAfter: noon}, noon},
+		"seen":                    {campaign.Batch{NeverOpen: seen}, noon.Add(72 * time.Hour)},
+		"seen, an early notAfter": {campaign.Batch{NeverOpen: seen, NotAfter: noon.Add(time.Hour)}, noon.Add(time.Hour)},
+		"seen, a later notAfter":  {campaign.Batch{NeverOpen: seen, NotAfter: noon.Add(200 * time.Hour)}, noon.Add(72 * time.Hour)},
+	} {
+		if got := test.batch.EndsUnopened(); !got.Equal(test.want) {
+			t.Errorf("%s: ends at %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// The results count the messages of zones that never open, and have their first end. Those of a paused batch wait.
+func TestResults_NeverGo(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	manaus, both := window.Set(0).With(window.Manaus), window.Set(0).With(window.Manaus).With(window.Belem)
+	batch := func(since time.Time, zones window.Set, held ...window.Count) campaign.BatchProgress {
+		b := campaign.Batch{Accepted: 100, State: campaign.BatchSending, Waits: campaign.Waits{Zones: both}, NeverOpen: campaign.NeverOpen{Zones: zones, Since: since}}
+		return campaign.BatchProgress{Batch: b, Held: held}
+	}
+	paused := batch(noon.Add(-time.Hour), both, window.Count{Zone: window.Manaus, Messages: 32})
+	paused.Waits.Paused = true
+	c := campaign.Campaign{Batches: []campaign.BatchProgress{
+		batch(noon.Add(time.Hour), manaus, window.Count{Zone: window.Manaus, Messages: 1}, window.Count{Zone: window.Belem, Messages: 2}),
+		batch(noon, both, window.Count{Messages: 4}),                   // accepted without zones
+		batch(noon.Add(-time.Hour), manaus, window.Count{Messages: 8}), // some of them can go
+		batch(noon.Add(-time.Hour), 0, window.Count{Zone: window.Manaus, Messages: 16}),
+		paused,
+	}}
+	if r := c.Results(noon); r.NeverGo != 5 || !r.EndsAt.Equal(noon.Add(72*time.Hour)) {
+		t.Errorf("%d messages never go, the first end at %v; want 5 at %v", r.NeverGo, r.EndsAt, noon.Add(72*time.Hour))
 	}
 }

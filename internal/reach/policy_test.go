@@ -22,6 +22,30 @@ func usual() reach.Policy {
 	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
 }
 
+// unopened is a batch of which it was seen that the window of São Paulo never opens.
+func unopened(since time.Time) campaign.Batch {
+	return campaign.Batch{NeverOpen: campaign.NeverOpen{Zones: window.Set(0).With(window.SaoPaulo), Since: since}}
+}
+
+func until(b campaign.Batch, notAfter time.Time) campaign.Batch {
+	b.NotAfter = notAfter
+	return b
+}
+
+// tuesdays are the hours of a call for Tuesdays, of a tenant that has closed them.
+func tuesdays() reach.Hours {
+	p := usual()
+	rule := reach.Usual()
+	rule.Week[time.Tuesday] = window.Hours{}
+	p.Rules[campaign.Promotion] = rule
+	return p.Of(campaign.Promotion, &window.Week{time.Tuesday: {From: 9 * 60, Until: 21 * 60}})
+}
+
+// fridays are hours of Fridays.
+func fridays() reach.Hours {
+	return usual().Of(campaign.Promotion, &window.Week{time.Friday: {From: 9 * 60, Until: 21 * 60}})
+}
+
 func TestDecide_Order(t *testing.T) {
 	t.Parallel()
 	person := campaign.Message{Phone: "+5511987654321"}
@@ -66,6 +90,24 @@ func TestDecide_Order(t *testing.T) {
 			person,
 			reach.Rules{Batch: campaign.Batch{NotAfter: night}, Hours: limited},
 			night.Add(12 * time.Hour),
+			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeWindowClosed},
+		},
+		"72 hours after it was seen that nothing opens": {
+			person, reach.Rules{Batch: unopened(noon), Hours: tuesdays()}, noon.Add(72 * time.Hour),
+			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeWindowClosed},
+		},
+		"a moment before": {
+			person, reach.Rules{Batch: unopened(noon), Hours: tuesdays()}, noon.Add(72*time.Hour - 1), reach.Decision{Do: reach.Wait},
+		},
+		"the hours have changed in time": {
+			person, reach.Rules{Batch: unopened(noon), Hours: limited}, noon.Add(84 * time.Hour), reach.Decision{Do: reach.Wait},
+		},
+		"it was seen of another zone": {
+			campaign.Message{Phone: "+5592987654321"}, reach.Rules{Batch: unopened(noon), Hours: tuesdays()}, noon.Add(72 * time.Hour),
+			reach.Decision{Do: reach.Wait},
+		},
+		"72 hours after it was seen that nothing opens before notAfter": {
+			person, reach.Rules{Batch: until(unopened(night), night.Add(73*time.Hour)), Hours: fridays()}, night.Add(72 * time.Hour),
 			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeWindowClosed},
 		},
 		"opted out before closed": {
@@ -185,6 +227,142 @@ func TestNextCheck_TooLate(t *testing.T) {
 	next := usual().Of(campaign.Promotion, nil).NextCheck(b, window.Set(0).With(window.SaoPaulo), night)
 	if !b.TooLate(next) || b.TooLate(next.Add(-time.Millisecond)) {
 		t.Errorf("checked at %v, want the first instant that is too late for %v", next, b.NotAfter)
+	}
+}
+
+// A batch whose window never opens is checked when its messages end. One with a distant opening is not: it waits on.
+func TestPostpone_NeverOpens(t *testing.T) {
+	t.Parallel()
+	zone := window.Set(0).With(window.SaoPaulo)
+	far := usual()
+	for monday := noon; monday.Before(noon.AddDate(0, 1, 0)); monday = monday.AddDate(0, 0, 1) { // closed for a month
+		far.Holidays = append(far.Holidays, monday.Format(time.DateOnly))
+	}
+	for name, test := range map[string]struct {
+		hours reach.Hours
+		batch campaign.Batch
+		never window.Set
+		check time.Duration // from noon on
+	}{
+		"never":                      {tuesdays(), campaign.Batch{}, zone, 72 * time.Hour},
+		"never, seen before":         {tuesdays(), unopened(noon.Add(-time.Hour)), zone, 71 * time.Hour},
+		"never, and an early end":    {tuesdays(), campaign.Batch{NotAfter: noon.Add(time.Hour)}, zone, time.Hour - campaign.MinTTL},
+		"not before notAfter":        {fridays(), campaign.Batch{NotAfter: noon.Add(90 * time.Hour)}, zone, 72 * time.Hour},
+		"before notAfter":            {fridays(), campaign.Batch{NotAfter: noon.Add(91 * time.Hour)}, 0, 90 * time.Hour},
+		"a month later":              {far.Of(campaign.Promotion, nil), campaign.Batch{}, 0, reach.MaxWait},
+		"seen, and the hours change": {fridays(), unopened(noon.Add(-time.Hour)), 0, 90 * time.Hour},
+	} {
+		b, check := test.hours.Postpone(test.batch, zone, noon)
+		late := check.Sub(noon.Add(test.check))
+		if b.NeverOpen.Zones != test.never || b.Waits.Zones != zone || late < 0 || late > time.Minute {
+			t.Errorf("%s: %+v, checked %v after noon; want %v and %v", name, b.NeverOpen, check.Sub(noon), test.never, test.check)
+		}
+	}
+	if b, check := tuesdays().Postpone(unopened(noon), 0, noon.Add(time.Hour)); !check.IsZero() || b.NeverOpen.Since != noon {
+		t.Errorf("while its messages end, a batch is %+v, checked at %v", b.NeverOpen, check)
+	}
+}
+
+// The frames of a zone whose window never opens are queued after 72 hours, so that they end.
+func TestFramesOf_NeverOpens(t *testing.T) {
+	t.Parallel()
+	b := unopened(noon)
+	b.Accepted, b.Waits.Zones = 200, b.NeverOpen.Zones.With(window.Manaus)
+	b.Zones = []window.Count{{Zone: window.SaoPaulo, Messages: 100}, {Zone: window.Manaus, Messages: 100}}
+	unsent := func(int) bool { return true }
+	if f := tuesdays().FramesOf(b, unsent, noon.Add(71*time.Hour)); len(f.Open) > 0 || f.Closed != b.Waits.Zones {
+		t.Errorf("too early, the frames are %+v", f)
+	}
+	want := reach.Frames{Open: []int{0}, Opened: []int{0}, Closed: window.Set(0).With(window.Manaus)}
+	if diff := cmp.Diff(want, tuesdays().FramesOf(b, unsent, noon.Add(72*time.Hour))); diff != "" {
+		t.Errorf("frames (-want +got):\n%s", diff)
+	}
+}
+
+// What never goes is apart from what waits, with its first end.
+func TestWaitingOf_NeverGoes(t *testing.T) {
+	t.Parallel()
+	tuesday := window.Week{time.Tuesday: {From: 9 * 60, Until: 21 * 60}}
+	batch := func(since time.Time, messages int) campaign.BatchProgress {
+		b := campaign.BatchProgress{Batch: unopened(since), Held: []window.Count{{Zone: window.SaoPaulo, Messages: messages}}}
+		b.SendWindow = &tuesday
+		return b
+	}
+	p := usual()
+	rule := reach.Usual()
+	rule.Week[time.Tuesday] = window.Hours{}
+	p.Rules[campaign.Promotion] = rule
+	c := campaign.Campaign{Batches: []campaign.BatchProgress{batch(night, 20), batch(noon, 3)}}
+	changed := campaign.BatchProgress{Held: []window.Count{{Zone: window.SaoPaulo, Messages: 1}}} // waits for Wednesday
+	late := changed
+	late.NotAfter = night.Add(time.Hour)
+	c.Batches = append(c.Batches, changed, late)
+	got, err := reach.WaitingOf(t.Context(), &store{policy: p}, c, night)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait := func(n int, opens, ends time.Time) reach.Waiting {
+		return reach.Waiting{
+			Reason: reach.ReasonSendWindow, Opening: reach.Opening{Count: window.Count{Zone: window.SaoPaulo, Messages: n}, OpensAt: opens},
+			Never: !ends.IsZero(), EndsAt: ends,
+		}
+	}
+	wednesday := night.Add(33 * time.Hour)
+	want := []reach.Waiting{wait(23, time.Time{}, noon.Add(72*time.Hour)), wait(1, wednesday, time.Time{}), wait(1, wednesday, late.NotAfter)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("waits (-want +got):\n%s", diff)
+	}
+	if n, ends := reach.NeverGoing(got); n != 24 || !ends.Equal(late.NotAfter) {
+		t.Errorf("%d messages never go, the first end at %v", n, ends)
+	}
+	if diff := cmp.Diff([]reach.Group{{OpensAt: wednesday, Messages: 1}}, reach.GroupsOf(got, reach.ReasonSendWindow)); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+}
+
+// A policy is judged before it is saved: scheduled batches from their time on, and those that are being sent by what waits.
+func TestNeverSent(t *testing.T) {
+	t.Parallel()
+	tuesday, friday := window.Week{time.Tuesday: {From: 9 * 60, Until: 21 * 60}}, window.Week{time.Friday: {From: 9 * 60, Until: 21 * 60}}
+	batch := func(asked *window.Week, edit func(*campaign.BatchProgress)) campaign.BatchProgress {
+		b := campaign.BatchProgress{Batch: campaign.Batch{Accepted: 100, State: campaign.BatchSending, SendWindow: asked, Due: noon}}
+		b.Zones = []window.Count{{Zone: window.SaoPaulo, Messages: 60}, {Zone: window.Amazonas, Messages: 40}}
+		edit(&b)
+		return b
+	}
+	none := func(*campaign.BatchProgress) {}
+	p := usual()
+	rule := reach.Usual()
+	rule.Week[time.Tuesday] = window.Hours{}
+	p.Rules[campaign.Promotion] = rule
+	brief := usual() // area code 97 is never within these hours in both of its zones
+	brief.Rules[campaign.Promotion] = reach.Rule{Week: window.Week{time.Monday: {From: 9 * 60, Until: 10 * 60}}}
+	for name, test := range map[string]struct {
+		policy reach.Policy
+		batch  campaign.BatchProgress
+		want   int
+	}{
+		"no rule":               {reach.Policy{}, batch(&tuesday, none), 0},
+		"a day that stays open": {p, batch(&friday, none), 0},
+		"a day that is closed":  {p, batch(&tuesday, none), 100},
+		"half of it sent":       {p, batch(&tuesday, func(b *campaign.BatchProgress) { b.Head.Counts = map[campaign.Outcome]int{campaign.OutcomeSent: 50} }), 50},
+		"cancelled":             {p, batch(&tuesday, func(b *campaign.BatchProgress) { b.CancelledAt = noon }), 0},
+		"test messages":         {p, batch(&tuesday, func(b *campaign.BatchProgress) { b.Test = true }), 0},
+		"not before notAfter":   {p, batch(&friday, func(b *campaign.BatchProgress) { b.NotAfter = noon.Add(24 * time.Hour) }), 100},
+		"scheduled after the hour": {p, batch(&friday, func(b *campaign.BatchProgress) {
+			b.State, b.Due, b.NotAfter = campaign.BatchPending, noon.Add(120*time.Hour), noon.Add(200*time.Hour)
+		}), 100},
+		"a zone of a scheduled one": {brief, batch(nil, func(b *campaign.BatchProgress) { b.State = campaign.BatchPending }), 40},
+		"a zone of one being sent": {brief, batch(nil, func(b *campaign.BatchProgress) {
+			b.Held = []window.Count{{Zone: window.SaoPaulo, Messages: 5}, {Zone: window.Amazonas, Messages: 7}}
+		}), 7},
+		"one without zones":          {p, batch(&tuesday, func(b *campaign.BatchProgress) { b.Zones = nil }), 100},
+		"one without zones, a brief": {brief, batch(nil, func(b *campaign.BatchProgress) { b.Zones = nil }), 0},
+	} {
+		got, err := reach.NeverSent(t.Context(), &store{}, test.policy, campaign.Campaign{Batches: []campaign.BatchProgress{test.batch}}, noon)
+		if err != nil || got != test.want {
+			t.Errorf("%s: %d messages are never sent (%v), want %d", name, got, err, test.want)
+		}
 	}
 }
 

@@ -130,7 +130,7 @@ func (g *senderFixture) PostponeCheck(_ context.Context, b campaign.Batch, next 
 	if !b.NextCheck.Equal(g.batch.NextCheck) || b.Waits.Any() && !b.Cancelled() && g.batch.Cancelled() {
 		return false, nil
 	}
-	g.batch.NextCheck, g.batch.Waits = next, b.Waits
+	g.batch.NextCheck, g.batch.Waits, g.batch.NeverOpen = next, b.Waits, b.NeverOpen
 	g.postponed++
 	return true, nil
 }

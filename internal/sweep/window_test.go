@@ -186,3 +186,138 @@ func TestWindow_PauseEndsInTheNight(t *testing.T) {
 	w.run(b, 12*time.Hour)
 	w.checkSent(b)
 }
+
+// saturdays makes a batch go on Saturday mornings only.
+func saturdays(b *campaign.Batch) {
+	b.SendWindow = &window.Week{time.Saturday: {From: 10 * 60, Until: 11 * 60}}
+}
+
+// unopened runs a batch that waits for Saturday in the night before, until it was seen that Saturdays are closed.
+func (w *pipeline) unopened(edit ...func(*campaign.Batch)) campaign.Batch {
+	w.t.Helper()
+	w.saveRule(reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
+	w.at(4, 22, 0)
+	b := w.accept(103, append([]func(*campaign.Batch){w.inZones, saturdays}, edit...)...)
+	w.handOff(b)
+	if now := w.run(b, time.Hour); now.NeverOpen.Zones != 0 || now.Waits.Zones == 0 {
+		w.t.Fatalf("before the change, the batch has %+v and waits in %v", now.NeverOpen, now.Waits.Zones.Zones())
+	}
+	w.saveRule(weekdays())
+	if now := w.run(b, 3*time.Minute); now.NeverOpen.Zones != b.ZoneSet() || w.clock().Sub(now.NeverOpen.Since) > 3*time.Minute {
+		w.t.Fatalf("after the change at %v, the batch has %+v", w.clock(), now.NeverOpen)
+	}
+	return b
+}
+
+// Messages whose window never opens end 72 hours after that was seen. Nothing is written meanwhile.
+func TestWindow_NeverOpens(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	b := w.unopened()
+	ends := w.batch(b).EndsUnopened()
+	n := w.changes(b, ends.Sub(w.clock())-time.Minute)
+	if got := w.outcomes(b); len(got) > 0 || n > 0 {
+		t.Errorf("before %v, %d changes, and outcomes %v", ends, n, got)
+	}
+	w.run(b, 5*time.Minute)
+	if diff := cmp.Diff(map[string]int{"expired window_closed": 103}, w.outcomes(b)); diff != "" || w.provider.calls > 0 {
+		t.Errorf("%d messages were sent; outcomes (-want +got):\n%s", w.provider.calls, diff)
+	}
+	if now := w.batch(b); !now.Closed() || w.clock().Sub(ends) > 5*time.Minute {
+		t.Errorf("the batch is %s at %v, %v after its end", now.State, w.clock(), w.clock().Sub(ends))
+	}
+}
+
+// If the hours change in time, the messages go.
+func TestWindow_OpensAgain(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	b := w.unopened()
+	w.run(b, 70*time.Hour)
+	w.saveRule(reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
+	if now := w.run(b, 3*time.Minute); now.NeverOpen.Zones != 0 || !now.NeverOpen.Since.IsZero() {
+		t.Errorf("after the change, the batch has %+v", now.NeverOpen)
+	}
+	w.run(b, 6*24*time.Hour)
+	w.checkSent(b)
+}
+
+// A change that opens nothing does not begin the 72 hours again.
+func TestWindow_OtherHoursChange(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	b := w.unopened()
+	ends := w.batch(b).EndsUnopened()
+	w.run(b, 48*time.Hour)
+	p := weekdays()
+	p.Holidays = []string{"12-24"}
+	w.saveRule(p)
+	w.run(b, ends.Sub(w.clock())+5*time.Minute)
+	if diff := cmp.Diff(map[string]int{"expired window_closed": 103}, w.outcomes(b)); diff != "" {
+		t.Errorf("outcomes at %v (-want +got):\n%s", w.clock(), diff)
+	}
+}
+
+// A paused campaign keeps its messages, and they end when it is resumed.
+func TestWindow_NeverOpensWhilePaused(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	b := w.unopened()
+	w.must(w.store.Pause(t.Context(), "tenant#"+w.tenant))
+	w.run(b, 80*time.Hour)
+	if got := w.outcomes(b); len(got) > 0 {
+		t.Errorf("while it is paused, outcomes are %v", got)
+	}
+	w.must(w.store.Resume(t.Context(), "tenant#"+w.tenant))
+	w.run(b, 5*time.Minute)
+	if diff := cmp.Diff(map[string]int{"expired window_closed": 103}, w.outcomes(b)); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+}
+
+// Friday at 21:00, closed on Saturday, and Monday is a holiday: 84 hours are a wait, not an end.
+func TestWindow_LongWeekend(t *testing.T) {
+	t.Parallel()
+	w := newPipeline(t)
+	p := weekdays()
+	p.Holidays = []string{"2100-03-08"}
+	w.saveRule(p)
+	w.at(4, 21, 0)
+	sends := w.countSends()
+	b := w.accept(103)
+	w.handOff(b)
+	if n := w.changes(b, 83*time.Hour); n > 1 {
+		t.Errorf("the row changed %d times in the long weekend", n)
+	}
+	w.run(b, 2*time.Hour)
+	w.checkSent(b)
+	if diff := cmp.Diff(map[string]int{"Tue 09h": 103}, sends); diff != "" {
+		t.Errorf("sends by hour (-want +got):\n%s", diff)
+	}
+}
+
+// A window that opens only after a distant notAfter: the messages end after 72 hours, not at notAfter. With a near one,
+// they end then. Nothing goes after it.
+func TestWindow_OpensAfterNotAfter(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ notAfter, ends time.Duration }{
+		"distant": {6 * 24 * time.Hour, 72 * time.Hour}, "near": {24 * time.Hour, 24 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newPipeline(t)
+			w.saveRule(reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
+			w.at(5, 12, 0) // on Saturday, after its hour
+			b := w.accept(103, w.inZones, saturdays, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(test.notAfter) })
+			w.handOff(b)
+			w.run(b, test.ends-time.Minute)
+			if got := w.outcomes(b); len(got) > 0 {
+				t.Errorf("a minute before, outcomes are %v", got)
+			}
+			w.run(b, 6*time.Minute)
+			if diff := cmp.Diff(map[string]int{"expired window_closed": 103}, w.outcomes(b)); diff != "" || w.provider.calls > 0 {
+				t.Errorf("%d messages were sent; outcomes (-want +got):\n%s", w.provider.calls, diff)
+			}
+		})
+	}
+}

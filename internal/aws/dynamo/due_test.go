@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -361,4 +363,70 @@ func rawBatch(t *testing.T, s *dynamotest.Store, b campaign.Batch) dynamo.Item {
 	}})
 	must(t, err)
 	return out.Item
+}
+
+// What never opens is stored with what waits, and removed with it.
+func TestBatch_NeverOpen(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	b := newBatch("tenant-"+rand.Text(), campaign.BatchReleasing, later, later)
+	accept(t, s, b)
+	read := func(check time.Time, never campaign.NeverOpen, waiting window.Set) {
+		t.Helper()
+		got, err := s.Batch(t.Context(), b.BatchRef)
+		must(t, err)
+		if got.NeverOpen != never || got.Waits.Zones != waiting || !got.NextCheck.Equal(check) {
+			t.Errorf("%+v of %v, checked at %v; want %+v of %v at %v", got.NeverOpen, got.Waits.Zones, got.NextCheck, never, waiting, check)
+		}
+		b = got
+	}
+	zones := window.Set(0).With(window.Manaus)
+	b.Waits.Zones, b.NeverOpen = zones.With(window.Belem), campaign.NeverOpen{Zones: zones, Since: later}
+	if ended, err := s.EndRelease(t.Context(), b, later.Add(time.Hour), false); !ended || err != nil {
+		t.Fatalf("released %t, %v", ended, err)
+	}
+	read(later.Add(time.Hour), campaign.NeverOpen{Zones: zones, Since: later}, zones.With(window.Belem))
+	b.Waits.Zones = 0 // its messages end
+	if changed, err := s.PostponeCheck(t.Context(), b, later.Add(2*time.Hour)); !changed || err != nil {
+		t.Fatalf("postponed %t, %v", changed, err)
+	}
+	read(later.Add(2*time.Hour), campaign.NeverOpen{Zones: zones, Since: later}, 0)
+	b.NeverOpen = campaign.NeverOpen{}
+	if changed, err := s.PostponeCheck(t.Context(), b, later.Add(3*time.Hour)); !changed || err != nil {
+		t.Fatalf("postponed %t, %v", changed, err)
+	}
+	read(later.Add(3*time.Hour), campaign.NeverOpen{}, 0)
+}
+
+// A campaign is listed once, however many of its batches wait.
+func TestWaitingCampaigns(t *testing.T) {
+	t.Parallel()
+	s, tenant := newStore(t), "tenant#"+rand.Text()
+	var want []campaign.ID
+	for range 3 {
+		first := newBatch(tenant, campaign.BatchSending, later, later)
+		first.Waits.Paused = true
+		second := first
+		second.BatchID, second.Ordinal, second.Key = campaign.BatchID(rand.Text()), 2, newKey()
+		accept(t, s, first)
+		c, err := s.Dispatched(t.Context(), first.ID)
+		must(t, err)
+		must(t, s.Accept(t.Context(), acceptance.Command{Batch: second, Campaign: c.Name, Ordinal: 2, CreatedAt: c.CreatedAt, Packed: []byte{0}}, rand.Text()))
+		for _, b := range []campaign.Batch{first, second} {
+			if changed, err := s.PostponeCheck(t.Context(), b, later.Add(time.Hour)); !changed || err != nil {
+				t.Fatalf("postponed %t, %v", changed, err)
+			}
+		}
+		want = append(want, first.ID)
+	}
+	other := newBatch(tenant, campaign.BatchSending, later, later)
+	accept(t, s, other)
+	slices.SortFunc(want, func(a, b campaign.ID) int { return strings.Compare(a.CampaignID, b.CampaignID) })
+	for limit, listed := range map[int][]campaign.ID{2: want[:2], 3: want, 10: want} {
+		got, err := s.WaitingCampaigns(t.Context(), tenant, limit)
+		must(t, err)
+		if diff := cmp.Diff(listed, got); diff != "" {
+			t.Errorf("up to %d (-want +got):\n%s", limit, diff)
+		}
+	}
 }

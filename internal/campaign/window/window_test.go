@@ -59,6 +59,22 @@ func TestOpens(t *testing.T) {
 	}
 }
 
+// Friday at 21:00, closed on Saturday, and Monday is a holiday.
+func TestOpens_LongWeekend(t *testing.T) {
+	t.Parallel()
+	w := shop()
+	w.Week[time.Saturday], w.Holidays = window.Hours{}, []string{"2026-12-07"}
+	for _, z := range window.All() {
+		friday := time.Date(2026, 12, 4, 21, 0, 0, 0, time.FixedZone("", -3*3600))
+		if w.Open(z, friday) { // west of São Paulo
+			friday = w.Closes(z, friday)
+		}
+		if got := w.Opens(z, friday); got.Weekday() != time.Tuesday || got.Sub(friday) < 83*time.Hour {
+			t.Errorf("in %s, the window opens at %v", z, got)
+		}
+	}
+}
+
 func TestOpens_Never(t *testing.T) {
 	t.Parallel()
 	var closed window.Window

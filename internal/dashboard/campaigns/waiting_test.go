@@ -66,3 +66,31 @@ func TestCampaign_WithoutAnswer(t *testing.T) {
 		t.Errorf("all messages are read, and the page says:\n%s", text)
 	}
 }
+
+// A campaign says who has no sending hours left, and when their messages end.
+func TestCampaign_NoHoursLeft(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	d.must(d.store.SaveSendPolicy(t.Context(), d.tenant, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
+	d.later = 12 * time.Hour // Saturday night
+	zone := window.Set(0).With(window.SaoPaulo)
+	b := d.accept(uuid(), "Natal", 1, 4, func(b *campaign.Batch) {
+		b.SendWindow = &window.Week{time.Sunday: {From: 9 * 60, Until: 12 * 60}}
+		b.Zones, b.Waits.Zones = []window.Count{{Zone: window.SaoPaulo, Messages: 4}}, zone
+		b.NeverOpen = campaign.NeverOpen{Zones: zone, Since: noon}
+	})
+	fresh := d.accept(uuid(), "Páscoa", 1, 1, func(b *campaign.Batch) {
+		b.SendWindow = &window.Week{time.Sunday: {From: 9 * 60, Until: 12 * 60}}
+		b.Zones, b.Waits.Zones = []window.Count{{Zone: window.SaoPaulo, Messages: 1}}, zone
+	})
+	reader := d.admin()
+	reader.Language = "pt-BR"
+	for path, want := range map[string]string{
+		pathOf(b):     "4 pessoas não têm mais horário de envio. Sem outros horários, a mensagem delas expira em " + noon.Add(69*time.Hour).Format("02/01/2006 15:04"),
+		pathOf(fresh): "Os horários de envio mudaram, e 1 pessoa não tem mais nenhum.",
+	} {
+		if text := reader.Get(path).Text(); !strings.Contains(text, want) || strings.Contains(text, "Aguardando o horário de envio") {
+			t.Errorf("the page lacks %q:\n%s", want, text)
+		}
+	}
+}

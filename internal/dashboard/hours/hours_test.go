@@ -19,6 +19,7 @@ import (
 	"campaign-dispatch/internal/dashboard/hours"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -131,5 +132,49 @@ func TestChange_Viewer(t *testing.T) {
 	page := o.viewer.Get(hours.Path)
 	if !strings.Contains(page.Text(), "09:00–24:00") || strings.Contains(page.Body, "<form class") {
 		t.Errorf("a viewer sees %s", page.Text())
+	}
+}
+
+// accept stores a campaign of 20 people that go on Tuesdays, by the call's hours.
+func (o office) accept(name string, edit func(*campaign.Batch)) {
+	o.t.Helper()
+	now := o.store.Tables().Now()
+	b := campaign.Batch{
+		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: o.tenant, CampaignID: "0198d3a0-0000-4000-8000-" + strings.ToLower(rand.Text()[:12])}, BatchID: campaign.BatchID("1")},
+		Ordinal:  1, Accepted: 20, AcceptedAt: now, Due: now, State: campaign.BatchSending, NextCheck: now.Add(time.Hour),
+		SendWindow: &window.Week{time.Tuesday: {From: 9 * 60, Until: 21 * 60}}, Zones: []window.Count{{Zone: window.SaoPaulo, Messages: 20}},
+	}
+	_, _ = rand.Read(b.Key[:])
+	edit(&b)
+	if err := o.store.Accept(o.t.Context(), acceptance.Command{Batch: b, Campaign: name, Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// Hours by which people of accepted campaigns get no message are saved only if the person confirms as many.
+func TestChange_NobodyLeft(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.accept("Natal", func(*campaign.Batch) {})
+	o.accept("Páscoa", func(b *campaign.Batch) {
+		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, b.Due.AddDate(0, 0, 3)
+		b.Accepted, b.Zones = 1, []window.Count{{Zone: window.Manaus, Messages: 1}}
+	})
+	o.accept("Any day", func(b *campaign.Batch) { b.SendWindow = nil })
+	page := o.admin.Post(hours.Path, mondays(nil))
+	for _, says := range []string{"21 people of accepted campaigns would get no message", "Natal : 20 people", "Páscoa : 1 person", "Save anyway"} {
+		if !strings.Contains(page.Text(), says) {
+			t.Errorf("the page does not say %q: %s", says, page.Text())
+		}
+	}
+	if page.Status != http.StatusConflict || page.Value("promotion-until-1") != "24:00" || page.Value("unsent") != "21" || strings.Contains(page.Text(), "Any day") {
+		t.Errorf("answered %d: %s", page.Status, page.Text())
+	}
+	o.admin.Post(hours.Path, mondays(url.Values{"unsent": {"20"}})) // another person has appeared since
+	if p := o.stored(); p.Revision > 0 {
+		t.Fatalf("stored without a confirmation: %+v", p)
+	}
+	if page := o.admin.Post(hours.Path, mondays(url.Values{"unsent": {"21"}})); page.Status != http.StatusSeeOther || o.stored().Revision != 1 {
+		t.Errorf("confirmed, and answered %d: %s", page.Status, page.Text())
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/overview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
@@ -197,6 +198,33 @@ func TestShow_Attention(t *testing.T) {
 	see("Sending is paused", "off.example", "failing.example/hook", "does not progress", "Failing", "A campaign’s sending is paused: Easter")
 	if body := s.admin.Get(overview.Path).Body; strings.Contains(body, "Nothing needs attention") || strings.Index(body, `id="attention"`) > strings.Index(body, `id="results"`) {
 		t.Errorf("what needs attention is not above the results:\n%s", body)
+	}
+}
+
+// People without sending hours are shown with their end, also of a campaign that is not among the last ones.
+func TestShow_NoHoursLeft(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	var old campaign.Batch
+	s.accept("Saturdays", func(b *campaign.Batch) {
+		b.AcceptedAt, b.Due = now.Add(-48*time.Hour), now.Add(-48*time.Hour)
+		b.Zones, b.Waits.Zones = []window.Count{{Zone: window.Manaus, Messages: 3}}, window.Set(0).With(window.Manaus)
+		b.NeverOpen = campaign.NeverOpen{Zones: b.Waits.Zones, Since: now.Add(-24 * time.Hour)}
+		old = *b
+	})
+	_, err := s.store.PostponeCheck(t.Context(), old, now.Add(48*time.Hour))
+	s.must(err)
+	for i := range 16 {
+		s.accept(fmt.Sprint("Later ", i), func(*campaign.Batch) {})
+	}
+	a := s.admin.Get(overview.Path)
+	if want := "3 people have no sending hours left. Unless the hours change, their messages expire on 2 Mar 2037, 22:00: Saturdays"; !strings.Contains(a.Text(), want) {
+		t.Errorf("the page does not say %q: %s", want, a.Text())
+	}
+	_, err = s.store.PauseCampaign(t.Context(), old.ID, now)
+	s.must(err)
+	if a := s.admin.Get(overview.Path); strings.Contains(a.Text(), "no sending hours left") {
+		t.Errorf("the campaign is paused, and the page says %s", a.Text())
 	}
 }
 

@@ -52,7 +52,7 @@ func (r *row) StartRelease(_ context.Context, _ campaign.BatchRef, agentID strin
 }
 
 func (r *row) EndRelease(_ context.Context, b campaign.Batch, next time.Time, _ bool) (bool, error) {
-	r.batch.Waits.Zones = b.Waits.Zones
+	r.batch.Waits.Zones, r.batch.NeverOpen = b.Waits.Zones, b.NeverOpen
 	return r.move(campaign.BatchReleasing, campaign.BatchSending, next), nil
 }
 

@@ -100,7 +100,7 @@ func (o *windowSimulation) StartRelease(_ context.Context, ref campaign.BatchRef
 
 func (o *windowSimulation) EndRelease(_ context.Context, read campaign.Batch, next time.Time, keep bool) (bool, error) {
 	return o.change(read.BatchRef, func(b *campaign.Batch) {
-		b.State, b.Waits.Zones = campaign.BatchSending, read.Waits.Zones
+		b.State, b.Waits.Zones, b.NeverOpen = campaign.BatchSending, read.Waits.Zones, read.NeverOpen
 		if !keep {
 			b.NextCheck = next
 		}
@@ -111,7 +111,7 @@ func (o *windowSimulation) PostponeCheck(_ context.Context, read campaign.Batch,
 	time.Sleep(o.latency())
 	_, err = o.change(read.BatchRef, func(b *campaign.Batch) {
 		if changed = b.NextCheck.Equal(read.NextCheck); changed {
-			b.NextCheck, b.Waits = next, read.Waits
+			b.NextCheck, b.Waits, b.NeverOpen = next, read.Waits, read.NeverOpen
 		}
 	})
 	return changed, err
