@@ -39,6 +39,7 @@ func TestTexts_AsInTheDashboard(t *testing.T) {
 	chosen := maps.Clone(texts.Statuses)
 	delete(chosen, "opted_out") // a code of messages that were not sent, no status
 	delete(chosen, "not_after_passed")
+	delete(chosen, "window_closed")
 	delete(chosen, "suppressed")
 	for _, group := range []struct {
 		path, prefix string

@@ -248,9 +248,9 @@ func TestPostpone_NeverOpens(t *testing.T) {
 		"never, seen before":         {tuesdays(), unopened(noon.Add(-time.Hour)), zone, 71 * time.Hour},
 		"never, and an early end":    {tuesdays(), campaign.Batch{NotAfter: noon.Add(time.Hour)}, zone, time.Hour - campaign.MinTTL},
 		"not before notAfter":        {fridays(), campaign.Batch{NotAfter: noon.Add(90 * time.Hour)}, zone, 72 * time.Hour},
-		"before notAfter":            {fridays(), campaign.Batch{NotAfter: noon.Add(91 * time.Hour)}, 0, 90 * time.Hour},
+		"before notAfter":            {fridays(), campaign.Batch{NotAfter: noon.Add(94 * time.Hour)}, 0, 93 * time.Hour},
 		"a month later":              {far.Of(campaign.Promotion, nil), campaign.Batch{}, 0, reach.MaxWait},
-		"seen, and the hours change": {fridays(), unopened(noon.Add(-time.Hour)), 0, 90 * time.Hour},
+		"seen, and the hours change": {fridays(), unopened(noon.Add(-time.Hour)), 0, 93 * time.Hour},
 	} {
 		b, check := test.hours.Postpone(test.batch, zone, noon)
 		late := check.Sub(noon.Add(test.check))

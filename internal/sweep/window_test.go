@@ -307,7 +307,7 @@ func TestWindow_OpensAfterNotAfter(t *testing.T) {
 			t.Parallel()
 			w := newPipeline(t)
 			w.saveRule(reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
-			w.at(5, 12, 0) // on Saturday, after its hour
+			w.at(5, 14, 0) // on Saturday, after its hour in each zone
 			b := w.accept(103, w.inZones, saturdays, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(test.notAfter) })
 			w.handOff(b)
 			w.run(b, test.ends-time.Minute)

@@ -51,6 +51,7 @@ type view struct {
 	Message   *message       // nil in updates
 	Notes     []preview.Note // in updates, of the message that the page shows
 	Held      []heldMessages
+	Late      []lost // not sent, because it was too late or no sending hours were left
 	OptOuts   bool // those since the campaign was sent can be counted
 	Replied   bool // replies since the campaign was sent can be counted
 	Waits     []reach.Waiting
@@ -206,7 +207,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	}[v.Status]
 	v.Funnel = funnel(v.Sum)
 	v.Lost, v.Recovered = losses(reasons)
-	v.Held = heldBack(v.Lost)
+	v.Held, v.Late = heldBack(v.Lost), late(v.Lost)
 	v.Lost = slices.DeleteFunc(v.Lost, func(l lost) bool { return l.NotSent() })
 	v.CanCancel = v.Status != campaign.StatusCompleted && (c.CancelledAt.IsZero() || !c.Revoke && revocable(c))
 	v.Schedule, v.CanMove = scheduleOf(c), movable(c)
@@ -228,6 +229,16 @@ func heldBack(lost []lost) (held []heldMessages) {
 		}
 	}
 	return held
+}
+
+// late returns the messages that expired before they were sent, most frequent first.
+func late(all []lost) (some []lost) {
+	for _, l := range all {
+		if l.Outcome == campaign.OutcomeExpired && l.NotSent() {
+			some = append(some, l)
+		}
+	}
+	return some
 }
 
 func (s *Pages) nameLists(ctx context.Context, tenant string, v *view) error {
