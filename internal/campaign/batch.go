@@ -241,12 +241,7 @@ func (b Batch) FrameLen(frame int) int {
 }
 
 // ZoneSet returns the zones of the messages, none if the batch has no Zones.
-func (b Batch) ZoneSet() (zones window.Set) {
-	for _, c := range b.Zones {
-		zones = zones.With(c.Zone)
-	}
-	return zones
-}
+func (b Batch) ZoneSet() window.Set { return window.SetOf(b.Zones) }
 
 // ZoneOf returns the zone of the message at index, and false if the batch has no Zones.
 func (b Batch) ZoneOf(index int) (window.Zone, bool) {

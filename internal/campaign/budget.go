@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"campaign-dispatch/internal/campaign/localtime"
 )
 
 // Billing contains the prices and the limits of a tenant. The zero Billing has none.
@@ -24,6 +22,15 @@ func (b Billing) Limited() bool { return b.Set() && b.Limits != Spending{} }
 
 // Spending is an amount for a day in São Paulo and an amount for its month.
 type Spending struct{ Day, Month Money }
+
+// MonthSpending are the amounts of a month and of its days, by date.
+type MonthSpending struct {
+	Total Money
+	Days  map[string]Money
+}
+
+// On returns the amounts of a date in the month.
+func (s MonthSpending) On(date string) Spending { return Spending{Day: s.Days[date], Month: s.Total} }
 
 // Budget is the budget of a day and its month, with the cost of a call.
 type Budget struct {
@@ -48,6 +55,7 @@ func (b Budget) Room() error {
 type BudgetFigures struct {
 	Currency string       `json:"currency"`
 	Cost     Money        `json:"cost"`
+	Date     string       `json:"date"` // see Budget
 	Day      *DayBudget   `json:"day,omitempty"`
 	Month    *MonthBudget `json:"month,omitempty"`
 }
@@ -68,7 +76,7 @@ type MonthBudget struct {
 
 // Figures returns the limits that are set.
 func (b Budget) Figures() *BudgetFigures {
-	f := &BudgetFigures{Currency: Currency, Cost: b.Cost}
+	f := &BudgetFigures{Currency: Currency, Cost: b.Cost, Date: b.Date}
 	if b.Limits.Day > 0 {
 		f.Day = &DayBudget{b.Date, b.Limits.Day, b.Used.Day}
 	}
@@ -174,58 +182,65 @@ type MovePlan struct {
 	Move   Move           // of the campaign
 	Now    []Batch        // whose rows change in the same transaction
 	Budget []BudgetChange // of the same transaction
-	Cost   Spending       // what the move adds to its day and to the month of that day
+	costs  []BudgetChange // what the whole move adds to its days and months
 	limits Spending
 }
 
-// PlanMove plans to change the due time of a campaign's waiting batches. Until the rows of
-// all batches have changed, the reservations of the others are on both days.
-func PlanMove(c Campaign, due time.Time, limits Spending) MovePlan {
-	waiting, day := c.Waiting(), localtime.Day(due)
+// PlanMove plans to change the due time of a campaign's waiting batches. dates are the dates on which the
+// budget books their reservations then, by BatchID. Until the rows of all batches have changed, the
+// reservations of the others are on both days.
+func PlanMove(c Campaign, due time.Time, limits Spending, dates map[string]string) MovePlan {
+	waiting := c.Waiting()
 	now := waiting[:min(len(waiting), MovedAtOnce)]
 	rest := waiting[len(now):]
 	p := MovePlan{
-		Move: Move{Due: due, Revision: c.Move.Revision + 1, Batches: c.BatchCount, Open: len(rest) > 0, Held: SumReserved(rest)},
-		Now:  now, Cost: moveCost(waiting, day), limits: limits,
+		Move: Move{Due: due, Revision: c.Move.Revision + 1, Batches: c.BatchCount, Open: len(rest) > 0, Held: SumByDate(rest, dates)},
+		Now:  now, limits: limits,
 	}
-	p.Budget = p.budgetChanges(day)
+	booked := reserveAll(SumByDate(waiting, dates))
+	p.costs = sumChanges(append(ReleaseAll(waiting), booked...))
+	p.Budget = p.within(sumChanges(append(ReleaseAll(now), booked...)))
 	return p
 }
 
-// SumReserved returns the sum of the reservations of batches.
-func SumReserved(batches []Batch) (sum Money) {
+// SumByDate returns the sums of the reservations of batches by the date of each batch.
+func SumByDate(batches []Batch, dates map[string]string) map[string]Money {
+	sums := map[string]Money{}
 	for _, b := range batches {
-		sum += b.Reserved
+		if b.Reserved > 0 {
+			sums[dates[b.BatchID]] += b.Reserved
+		}
 	}
-	return sum
+	return sums
 }
 
-func moveCost(waiting []Batch, day string) (cost Spending) {
-	for _, b := range waiting {
-		if b.ReservedOn != day {
-			cost.Day += b.Reserved
-		}
-		if MonthOf(b.ReservedOn) != MonthOf(day) {
-			cost.Month += b.Reserved
-		}
+func reserveAll(amounts map[string]Money) (changes []BudgetChange) {
+	for date, amount := range amounts {
+		changes = append(changes, Reserve(date, amount, Spending{})...)
 	}
-	return cost
+	return changes
 }
 
-// budgetChanges moves the reservations of the batches in Now to the day, and reserves the
-// amounts of the others on it too.
-func (p MovePlan) budgetChanges(day string) []BudgetChange {
-	changes := append(ReleaseAll(p.Now), Reserve(day, SumReserved(p.Now)+p.Move.Held, Spending{})...)
-	summed := sumChanges(changes)
-	for i, c := range summed {
-		switch {
-		case c.Date == day:
-			summed[i].Limit = c.limit(p.Cost.Day, p.limits.Day)
-		case c.Month == MonthOf(day) && c.Date == "":
-			summed[i].Limit = c.limit(p.Cost.Month, p.limits.Month)
+// within returns the changes with the limits of those that the move costs something.
+func (p MovePlan) within(changes []BudgetChange) []BudgetChange {
+	for i, c := range changes {
+		if c.Date == "" {
+			changes[i].Limit = c.limit(p.cost(c.Month, ""), p.limits.Month)
+		} else {
+			changes[i].Limit = c.limit(p.cost(c.Month, c.Date), p.limits.Day)
 		}
 	}
-	return summed
+	return changes
+}
+
+// cost returns what the move adds to a day, or with the date "" to a month.
+func (p MovePlan) cost(month, date string) Money {
+	for _, c := range p.costs {
+		if c.Month == month && c.Date == date {
+			return c.By
+		}
+	}
+	return 0
 }
 
 // limit returns the limit of a change that costs less than it adds: the rest is on both days for a moment.
@@ -236,21 +251,34 @@ func (c BudgetChange) limit(cost, limit Money) Money {
 	return limit + c.By - cost
 }
 
-// Room returns a *BudgetError if the day or its month has no room for the plan, or nil.
-func (p MovePlan) Room(used Spending) error {
-	day := localtime.Day(p.Move.Due)
-	ofDay := Budget{Date: day, Cost: p.Cost.Day, Limits: Spending{Day: p.limits.Day}, Used: used}
-	ofMonth := Budget{Date: day, Cost: p.Cost.Month, Limits: Spending{Month: p.limits.Month}, Used: used}
+// Limited reports whether days or months have limits.
+func (p MovePlan) Limited() bool { return p.limits != Spending{} }
+
+// Dates returns the days to which the move adds something. A month to which it adds something has one of them.
+func (p MovePlan) Dates() (dates []string) {
+	for _, c := range p.costs {
+		if c.Date != "" && c.By > 0 {
+			dates = append(dates, c.Date)
+		}
+	}
+	return dates
+}
+
+// Room returns a *BudgetError if a day of Dates or its month has no room for the plan, or nil.
+func (p MovePlan) Room(date string, used Spending) error {
+	month := MonthOf(date)
+	ofDay := Budget{Date: date, Cost: p.cost(month, date), Limits: Spending{Day: p.limits.Day}, Used: used}
+	ofMonth := Budget{Date: date, Cost: p.cost(month, ""), Limits: Spending{Month: p.limits.Month}, Used: used}
 	return cmp.Or(ofDay.Room(), ofMonth.Room())
 }
 
-// Moved returns the batches with the due time of the move, as their changed rows have it.
-func (m Move) Moved(batches []Batch) []Batch {
+// Moved returns the batches with the due time of the move, as their changed rows have it. dates are those of PlanMove.
+func (m Move) Moved(batches []Batch, dates map[string]string) []Batch {
 	moved := slices.Clone(batches)
 	for i := range moved {
 		moved[i].Due, moved[i].Scheduled, moved[i].Moves, moved[i].Unmoved = m.Due, true, m.Revision, false
 		if moved[i].Reserved > 0 {
-			moved[i].ReservedOn = localtime.Day(m.Due)
+			moved[i].ReservedOn = dates[moved[i].BatchID]
 		}
 	}
 	return moved

@@ -19,9 +19,12 @@ type Move struct {
 	Revision int  // number of changes
 	Batches  int  // of the campaign at that time; later batches keep their own due time
 	Open     bool // whether the rows of some batches are still to be changed
-	// Held is what is reserved on the new day for batches whose rows are still to be changed.
+	// Held is what is reserved for batches whose rows are still to be changed, by the new date.
 	// They also keep their reservation of the old day until then.
-	Held Money
+	Held map[string]Money
+	// Hours are the tenant's sending hours by which the dates were found, as the store encodes them; nil without
+	// hours, and if the move is not open. Hours that are saved meanwhile do not change a date.
+	Hours []byte
 }
 
 // Applied returns the batch with the due time of the move, if the batch waits and its row is older than the move.

@@ -2,6 +2,7 @@ package campaign_test
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -87,10 +88,60 @@ func waitingCampaign(n int, date string) campaign.Campaign {
 	c := campaign.Campaign{BatchCount: n}
 	for i := range n {
 		b := reservedOn(date, 1)
-		b.Ordinal = i + 1
+		b.Ordinal, b.BatchID = i+1, strconv.Itoa(i+1)
 		c.Batches = append(c.Batches, campaign.BatchProgress{Batch: b})
 	}
 	return c
+}
+
+// allOn books all batches of a campaign on one date.
+func allOn(c campaign.Campaign, date string) map[string]string {
+	dates := map[string]string{}
+	for _, b := range c.Batches {
+		dates[b.BatchID] = date
+	}
+	return dates
+}
+
+// Batches whose first openings are on different days have different dates. Each day and month with more than before has its
+// limit.
+func TestPlanMove_SeveralDates(t *testing.T) {
+	t.Parallel()
+	c := waitingCampaign(campaign.MovedAtOnce+20, "2026-11-29")
+	dates := allOn(c, "2026-12-01")
+	for ordinal := range 10 {
+		dates[strconv.Itoa(ordinal+1)] = "2026-11-30"
+		dates[strconv.Itoa(campaign.MovedAtOnce+ordinal+1)] = "2026-11-30"
+	}
+	p := campaign.PlanMove(c, time.Date(2026, 12, 1, 1, 0, 0, 0, time.UTC), campaign.Spending{Day: 90, Month: 1000}, dates)
+	if diff := cmp.Diff(map[string]campaign.Money{"2026-11-30": 10, "2026-12-01": 10}, p.Move.Held); diff != "" {
+		t.Errorf("held (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]campaign.BudgetChange{
+		{Month: "2026-11", By: 20 - campaign.MovedAtOnce},
+		{Month: "2026-11", Date: "2026-11-29", By: -campaign.MovedAtOnce},
+		{Month: "2026-11", Date: "2026-11-30", By: 20, Limit: 90},
+		{Month: "2026-12", By: 80, Limit: 1000},
+		{Month: "2026-12", Date: "2026-12-01", By: 80, Limit: 90},
+	}, p.Budget); diff != "" {
+		t.Errorf("changes of the budget (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"2026-11-30", "2026-12-01"}, p.Dates()); diff != "" {
+		t.Errorf("dates (-want +got):\n%s", diff)
+	}
+	for date, free := range map[string]campaign.Money{"2026-11-30": 20, "2026-12-01": 80} {
+		if err := p.Room(date, campaign.Spending{Day: 90 - free}); err != nil {
+			t.Errorf("%s has room for %d: %v", date, free, err)
+		}
+		full, refused := errors.AsType[*campaign.BudgetError](p.Room(date, campaign.Spending{Day: 91 - free}))
+		if !refused || full.Date != date || full.Cost != free {
+			t.Errorf("%s has room for %d: %v", date, free-1, full)
+		}
+	}
+	moved := p.Move.Moved(p.Now, dates)
+	if moved[9].ReservedOn != "2026-11-30" || moved[10].ReservedOn != "2026-12-01" {
+		t.Errorf("moved to %s and %s", moved[9].ReservedOn, moved[10].ReservedOn)
+	}
 }
 
 func TestPlanMove(t *testing.T) {
@@ -98,11 +149,13 @@ func TestPlanMove(t *testing.T) {
 	const more = 20
 	c := waitingCampaign(campaign.MovedAtOnce+more, "2026-11-29")
 	due := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
-	p := campaign.PlanMove(c, due, campaign.Spending{Day: 100, Month: 1000})
+	p := campaign.PlanMove(c, due, campaign.Spending{Day: 100, Month: 1000}, allOn(c, "2026-12-01"))
 	if len(p.Now) != campaign.MovedAtOnce {
 		t.Errorf("%d batches move at once, want %d", len(p.Now), campaign.MovedAtOnce)
 	}
-	if diff := cmp.Diff(campaign.Move{Due: due, Revision: 1, Batches: campaign.MovedAtOnce + more, Open: true, Held: more}, p.Move); diff != "" {
+	if diff := cmp.Diff(campaign.Move{
+		Due: due, Revision: 1, Batches: campaign.MovedAtOnce + more, Open: true, Held: map[string]campaign.Money{"2026-12-01": more},
+	}, p.Move); diff != "" {
 		t.Errorf("move (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]campaign.BudgetChange{
@@ -120,7 +173,7 @@ func TestPlanMove(t *testing.T) {
 func TestPlanMove_SameMonth(t *testing.T) {
 	t.Parallel()
 	c := waitingCampaign(campaign.MovedAtOnce+20, "2026-11-29")
-	p := campaign.PlanMove(c, time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC), campaign.Spending{Day: 100, Month: 100})
+	p := campaign.PlanMove(c, time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC), campaign.Spending{Day: 100, Month: 100}, allOn(c, "2026-11-30"))
 	if diff := cmp.Diff([]campaign.BudgetChange{
 		{Month: "2026-11", By: 20},
 		{Month: "2026-11", Date: "2026-11-29", By: -campaign.MovedAtOnce},
@@ -128,10 +181,10 @@ func TestPlanMove_SameMonth(t *testing.T) {
 	}, p.Budget); diff != "" {
 		t.Errorf("changes of the budget (-want +got):\n%s", diff)
 	}
-	if err := p.Room(campaign.Spending{Month: 100}); err != nil {
+	if err := p.Room("2026-11-30", campaign.Spending{Month: 100}); err != nil {
 		t.Errorf("the month has the reservations already: %v", err)
 	}
-	if _, refused := errors.AsType[*campaign.BudgetError](p.Room(campaign.Spending{Day: 1})); !refused {
+	if _, refused := errors.AsType[*campaign.BudgetError](p.Room("2026-11-30", campaign.Spending{Day: 1})); !refused {
 		t.Error("99 are left of the day, and 100 fit")
 	}
 }
@@ -140,11 +193,11 @@ func TestPlanMove_SameMonth(t *testing.T) {
 func TestPlanMove_SameDay(t *testing.T) {
 	t.Parallel()
 	c := waitingCampaign(2, "2026-11-29")
-	p := campaign.PlanMove(c, time.Date(2026, 11, 29, 20, 0, 0, 0, time.UTC), campaign.Spending{Day: 2, Month: 2})
-	if len(p.Budget) != 0 || p.Cost != (campaign.Spending{}) || p.Room(campaign.Spending{Day: 2, Month: 2}) != nil || p.Move.Open {
+	p := campaign.PlanMove(c, time.Date(2026, 11, 29, 20, 0, 0, 0, time.UTC), campaign.Spending{Day: 2, Month: 2}, allOn(c, "2026-11-29"))
+	if len(p.Budget) != 0 || p.Dates() != nil || p.Room("2026-11-29", campaign.Spending{Day: 2, Month: 2}) != nil || p.Move.Open {
 		t.Errorf("plan %+v", p)
 	}
-	moved := p.Move.Moved(p.Now)
+	moved := p.Move.Moved(p.Now, allOn(c, "2026-11-29"))
 	want := p.Now[0]
 	want.Due, want.Scheduled, want.Moves = p.Move.Due, true, 1
 	if diff := cmp.Diff(want, moved[0], cmpopts.EquateEmpty()); diff != "" || p.Now[0].Scheduled {

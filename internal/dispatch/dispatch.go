@@ -4,6 +4,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,7 @@ type call struct {
 	timeFaults faults
 	numbers    numberset.Set  // accepted numbers
 	zones      []window.Count // of the stored messages, nil if no send window applies
+	day        string         // in whose budget the call is booked, by the rows that were read last
 	bill       bill
 	staged     staged
 	accepted   bool
@@ -130,7 +132,7 @@ func (c *call) query() acceptance.Query {
 	q := acceptance.Query{
 		Tenant: c.tenant, TemplateID: c.req.template(), CampaignID: c.req.id(), Name: c.req.name.value,
 		BatchID: campaign.BatchID(c.req.batch.value),
-		Date:    localtime.Day(c.times.due),
+		Month:   campaign.MonthOf(cmp.Or(c.day, localtime.Day(c.times.due))),
 	}
 	if c.client != nil {
 		q.ClientID, q.IdempotencyKey = c.client.id, c.client.key
@@ -140,7 +142,8 @@ func (c *call) query() acceptance.Query {
 
 // loadState reads the rows that the call depends on. It also returns the
 // subset of the call's numbers that earlier batches contain. A part has the times of the
-// campaign as read from then on.
+// campaign as read from then on. The day of the call depends on the rows: if it is in another month than
+// the budget that was read with them, all are read again.
 func (s *Service) loadState(ctx context.Context, c *call) (acceptance.State, numberset.Set, error) {
 	q := c.query()
 	q.Calls = s.mustCount(c)
@@ -154,8 +157,9 @@ func (s *Service) loadState(ctx context.Context, c *call) (acceptance.State, num
 		if c.asked.Part != "" {
 			s.setTimes(c, state.Meta)
 		}
-		if day := localtime.Day(c.times.due); day != q.Date { // the campaign was rescheduled
-			q.Date = day
+		c.day = c.bookedOn(state)
+		if month := campaign.MonthOf(c.day); month != q.Month {
+			q.Month = month
 			continue
 		}
 		if state.Meta == nil && state.NameOwner != "" && state.NameOwner == q.CampaignID {
@@ -174,7 +178,7 @@ func (s *Service) loadState(ctx context.Context, c *call) (acceptance.State, num
 }
 
 // maxReads is the maximum number of reads of a call's rows while they and the sets show
-// different batches, or the budget of another day than the campaign's. An eventually consistent
+// different batches, or the budget of another month than the call's. An eventually consistent
 // read may miss the newest set, and a consistent read may miss a set, or return one, that is
 // added between the reads.
 const maxReads = 8

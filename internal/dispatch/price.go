@@ -4,6 +4,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
@@ -26,6 +27,16 @@ func (b bill) faults() (found faults) {
 	return found
 }
 
+// bookedOn returns the date in whose budget the call is booked: that of the first opening of its messages, in São Paulo.
+// A call without a budget has the day on which it is due.
+func (c *call) bookedOn(snapshot acceptance.State) string {
+	if !snapshot.Billing.Limited() {
+		return localtime.Day(c.times.due)
+	}
+	hours := c.hours(snapshot)
+	return hours.BookedOn(c.times.due)(window.SetOf(c.req.zones(hours)))
+}
+
 // price returns the cost of the accepted messages, and the budget if the tenant has one.
 func price(c *call, snapshot acceptance.State) bill {
 	t := snapshot.Template
@@ -37,7 +48,7 @@ func price(c *call, snapshot acceptance.State) bill {
 	b.counts = campaign.ClassCounts{Basic: b.classes.Basic, Single: accepted - b.classes.Basic}
 	if snapshot.Billing.Limited() && b.cost() > 0 {
 		b.budget = &campaign.Budget{
-			Date: localtime.Day(c.times.due), Cost: b.cost(), Limits: snapshot.Billing.Limits, Used: snapshot.Reserved,
+			Date: c.day, Cost: b.cost(), Limits: snapshot.Billing.Limits, Used: snapshot.Reserved.On(c.day),
 		}
 	}
 	return b

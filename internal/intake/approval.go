@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -116,6 +117,7 @@ type Rules interface {
 	ApprovalFrom(ctx context.Context, tenant string) (int, error)
 	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
 	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
+	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 }
 
 // NeedsApproval reports whether a second person has to approve a submission that has no decision yet.
@@ -303,12 +305,26 @@ type Quote struct {
 	// OptedOut and Suppressed are the prices of the messages that are withheld.
 	OptedOut, Suppressed campaign.Money
 	Reserves             campaign.Money // of all accepted messages, which is what its acceptance reserves
-	// Budget is the budget of the day of sending, with Reserves as its cost; nil without limits.
-	Budget *campaign.BudgetFigures
+	// Budgets are the budgets of the days on which parts of the campaign are booked, each with what it reserves on that
+	// day as its cost, the first day first. There are none without limits.
+	Budgets []campaign.BudgetFigures
 }
 
-// Exceeded reports whether the budget has no room for the campaign.
-func (q Quote) Exceeded() bool { return q.Budget != nil && q.Reserves > 0 && q.Budget.Exceeded() }
+// Exceeded reports whether a budget has no room for what the campaign books in it. The days of a month share its budget.
+func (q Quote) Exceeded() bool {
+	booked := map[string]campaign.Money{} // by month, for earlier days
+	for _, b := range q.Budgets {
+		month := campaign.MonthOf(b.Date)
+		if b.Month != nil {
+			b.Month = &campaign.MonthBudget{Month: month, Limit: b.Month.Limit, Used: b.Month.Used + booked[month]}
+		}
+		if b.Cost > 0 && b.Exceeded() {
+			return true
+		}
+		booked[month] += b.Cost
+	}
+	return false
+}
 
 // Quote returns what a checked campaign costs now.
 func (s *Service) Quote(ctx context.Context, sub submission.Submission) (q Quote, err error) {
@@ -324,13 +340,41 @@ func (s *Service) Quote(ctx context.Context, sub submission.Submission) (q Quote
 	if !billing.Limited() {
 		return q, nil
 	}
-	day := s.Now()
-	if due := sub.Due(); due.After(day) {
-		day = due
-	}
-	b := campaign.Budget{Date: localtime.Day(day), Cost: q.Reserves, Limits: billing.Limits}
-	if b.Used, err = s.Rules.Spending(ctx, sub.Tenant, b.Date); err == nil {
-		q.Budget = b.Figures()
-	}
+	q.Budgets, err = s.budgets(ctx, sub, billing)
 	return q, err
+}
+
+// budgets returns the budgets in which the parts of a checked campaign are booked: each part is a call with a first
+// opening of its own.
+func (s *Service) budgets(ctx context.Context, sub submission.Submission, billing campaign.Billing) (all []campaign.BudgetFigures, err error) {
+	hours, err := s.hours(ctx, sub)
+	if err != nil {
+		return nil, err
+	}
+	due := s.Now()
+	if schedule := sub.Due(); schedule.After(due) {
+		due = schedule
+	}
+	bookedOn, costs := hours.BookedOn(due), map[string]campaign.Money{}
+	for zones, classes := range sub.Check.Findings.ByZones {
+		costs[bookedOn(zones)] += billing.Of(classes)
+	}
+	for _, date := range slices.Sorted(maps.Keys(costs)) {
+		used, err := s.Rules.Spending(ctx, sub.Tenant, date)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *campaign.Budget{Date: date, Cost: costs[date], Limits: billing.Limits, Used: used}.Figures())
+	}
+	return all, nil
+}
+
+// hours returns the sending hours of a campaign's messages.
+func (s *Service) hours(ctx context.Context, sub submission.Submission) (reach.Hours, error) {
+	policy, err := s.Rules.SendPolicy(ctx, sub.Tenant)
+	if err != nil || len(policy.Rules) == 0 {
+		return reach.Hours{}, err
+	}
+	t, err := s.Store.Template(ctx, sub.TemplateID)
+	return policy.Of(t.Traffic, nil), campaign.IgnoreNotFound(err)
 }

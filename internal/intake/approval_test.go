@@ -13,8 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -26,7 +28,10 @@ type desk struct {
 	version int // of the template
 	saved   int
 	actions []string
-	spent   campaign.Money
+	spent   campaign.Money            // on any day
+	month   map[string]campaign.Money // spent, as 2026-11
+	limit   campaign.Money            // of a month
+	policy  reach.Policy
 	rule    int // of approval
 }
 
@@ -44,12 +49,14 @@ func (d *desk) Template(context.Context, string) (campaign.Template, error) {
 }
 
 func (d *desk) Billing(context.Context, string) (campaign.Billing, error) {
-	return campaign.Billing{Prices: campaign.Prices{Basic: 2, Single: 5}, Limits: campaign.Spending{Day: 100}}, nil
+	return campaign.Billing{Prices: campaign.Prices{Basic: 2, Single: 5}, Limits: campaign.Spending{Day: 100, Month: d.limit}}, nil
 }
 
-func (d *desk) Spending(context.Context, string, string) (campaign.Spending, error) {
-	return campaign.Spending{Day: d.spent}, nil
+func (d *desk) Spending(_ context.Context, _, date string) (campaign.Spending, error) {
+	return campaign.Spending{Day: d.spent, Month: d.month[campaign.MonthOf(date)]}, nil
 }
+
+func (d *desk) SendPolicy(context.Context, string) (reach.Policy, error) { return d.policy, nil }
 
 func (d *desk) ApprovalFrom(context.Context, string) (int, error) { return d.rule, nil }
 
@@ -65,6 +72,7 @@ func newDesk(state submission.State, decision submission.Decision) *desk {
 		ID: campaign.ID{Tenant: "t", CampaignID: "c"}, State: state, TemplateVersion: 1, Name: "Natal",
 		Check: submission.Check{Hash: "h", Findings: submission.Findings{
 			Accepted: 10, OptedOut: 3, Classes: campaign.ClassCounts{Basic: 6, Single: 4}, OptedOutClasses: campaign.ClassCounts{Basic: 1, Single: 2},
+			ByZones: map[window.Set]campaign.ClassCounts{inSaoPaulo: {Basic: 6, Single: 4}},
 		}},
 	}}
 	if state == submission.StateApproval || decision != "" {
@@ -224,12 +232,90 @@ func TestQuote(t *testing.T) {
 	d := newDesk(submission.StateReady, "")
 	d.spent = 68
 	q, err := d.service().Quote(t.Context(), d.sub)
-	if err != nil || !q.Priced || q.Price != 20 || q.Reserves != 32 || q.Budget.Day.Used != 68 || q.Exceeded() {
+	if err != nil || !q.Priced || q.Price != 20 || q.Reserves != 32 || len(q.Budgets) != 1 || q.Budgets[0].Day.Used != 68 || q.Exceeded() {
 		t.Errorf("%+v, %v", q, err)
 	}
 	d.spent++
 	if q, err = d.service().Quote(t.Context(), d.sub); err != nil || !q.Exceeded() {
 		t.Errorf("%+v, %v; want it exceeded", q, err)
+	}
+}
+
+var (
+	inSaoPaulo = window.Set(0).With(window.SaoPaulo)
+	inAcre     = window.Set(0).With(window.RioBranco)
+)
+
+// quoted returns the dates of a quote with their amounts, and whether a budget is exceeded.
+func quoted(q intake.Quote) (dates []string, exceeded bool) {
+	for _, b := range q.Budgets {
+		dates = append(dates, b.Date+" "+b.Cost.String())
+	}
+	return dates, q.Exceeded()
+}
+
+// The review counts each part on the day of its first opening, as its acceptance does. 22:00 on November 30 in São Paulo
+// is 20:00 in Acre, and December 1 is a holiday.
+func TestQuote_ByHours(t *testing.T) {
+	t.Parallel()
+	usual := reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}, Holidays: []string{"12-01"}}
+	parts := map[window.Set]campaign.ClassCounts{inSaoPaulo: {Basic: 6}, inAcre: {Single: 2}, inAcre | inSaoPaulo: {Single: 2}}
+	one := map[window.Set]campaign.ClassCounts{inSaoPaulo: {Basic: 6, Single: 4}}
+	for name, test := range map[string]struct {
+		policy   reach.Policy
+		parts    map[window.Set]campaign.ClassCounts
+		month    map[string]campaign.Money // spent of 100
+		want     []string
+		exceeded bool
+	}{
+		"without hours":             {reach.Policy{}, parts, nil, []string{"2037-11-30 0.000032"}, false},
+		"November is full":          {reach.Policy{}, parts, map[string]campaign.Money{"2037-11": 69}, []string{"2037-11-30 0.000032"}, true},
+		"one opening":               {usual, one, map[string]campaign.Money{"2037-11": 100}, []string{"2037-12-02 0.000032"}, false},
+		"one opening, no room":      {usual, one, map[string]campaign.Money{"2037-12": 69}, []string{"2037-12-02 0.000032"}, true},
+		"two openings":              {usual, parts, map[string]campaign.Money{"2037-11": 80, "2037-12": 88}, []string{"2037-11-30 0.00002", "2037-12-02 0.000012"}, false},
+		"two openings, no room":     {usual, parts, map[string]campaign.Money{"2037-12": 89}, []string{"2037-11-30 0.00002", "2037-12-02 0.000012"}, true},
+		"the first one has no room": {usual, parts, map[string]campaign.Money{"2037-11": 81}, []string{"2037-11-30 0.00002", "2037-12-02 0.000012"}, true},
+	} {
+		d := newDesk(submission.StateReady, "")
+		d.sub.Schedule, d.sub.Check.Findings.ByZones = "2037-11-30T22:00:00", test.parts
+		d.policy, d.month, d.limit = test.policy, test.month, 100
+		q, err := d.service().Quote(t.Context(), d.sub)
+		dates, exceeded := quoted(q)
+		if diff := cmp.Diff(test.want, dates); diff != "" || err != nil || exceeded != test.exceeded {
+			t.Errorf("%s: exceeded %t, %v, budgets (-want +got):\n%s", name, exceeded, err, diff)
+		}
+	}
+}
+
+// Two days of one month share its budget.
+func TestQuote_DaysOfOneMonth(t *testing.T) {
+	t.Parallel()
+	q := intake.Quote{Budgets: []campaign.BudgetFigures{
+		{Date: "2037-11-29", Cost: 20, Month: &campaign.MonthBudget{Month: "2037-11", Limit: 100, Used: 68}},
+		{Date: "2037-11-30", Cost: 12, Month: &campaign.MonthBudget{Month: "2037-11", Limit: 100, Used: 68}},
+	}}
+	if q.Exceeded() {
+		t.Error("32 of 32 are exceeded")
+	}
+	q.Budgets[0].Month.Used, q.Budgets[1].Month.Used = 69, 69
+	if !q.Exceeded() {
+		t.Error("32 have room in 31")
+	}
+}
+
+// The row of a submission stays small, whatever the parts of its file have.
+func TestFindings_ManyKindsOfParts(t *testing.T) {
+	t.Parallel()
+	var f submission.Findings
+	for set := range 10_000 {
+		f.AddPart(window.Set(set), campaign.ClassCounts{Basic: 1}) //nolint:gosec // small
+	}
+	sum := 0
+	for _, n := range f.ByZones {
+		sum += n.Basic
+	}
+	if len(f.ByZones) > 200 || sum != 10_000 {
+		t.Errorf("%d kinds of parts with %d messages", len(f.ByZones), sum)
 	}
 }
 
@@ -277,4 +363,34 @@ func (c *company) auditLog() map[string][]string {
 		slices.Sort(actions)
 	}
 	return log
+}
+
+// What the review says about budgets is what the acceptance of the parts books: three time zones over the end of a month
+// with a holiday.
+func TestQuote_IsWhatIsBooked(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.must(c.store.SetBilling(t.Context(), c.tenant, campaign.Billing{
+		Prices: campaign.Prices{Basic: 50_000, Single: 100_000}, Limits: campaign.Spending{Day: 1_000_000, Month: 1_000_000},
+	}))
+	c.must(c.store.SaveSendPolicy(t.Context(), c.tenant, reach.Policy{
+		Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}, Holidays: []string{"04-01"},
+	}))
+	const file = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n" + // parts of two people
+		"68988880001;c;Caio\n68988880002;d;Davi\n" + "92988880001;e;Eva\n68988880003;f;Fay\n" + "92988880002;g;Gil\n"
+	sub := c.ready(file, func(sub *submission.Submission) { sub.Schedule = "2037-03-31T22:00:00" })
+	q, err := c.Quote(t.Context(), sub)
+	c.must(err)
+	dates, exceeded := quoted(q)
+	if diff := cmp.Diff([]string{"2037-03-31 0.20", "2037-04-02 0.15"}, dates); diff != "" || exceeded {
+		t.Errorf("exceeded %t, budgets (-want +got):\n%s", exceeded, diff)
+	}
+	c.send(sub)
+	for _, b := range q.Budgets {
+		used, err := c.store.Spending(t.Context(), c.tenant, b.Date)
+		c.must(err)
+		if used.Day != b.Cost {
+			t.Errorf("%s is booked on %s, the review said %s", used.Day, b.Date, b.Cost)
+		}
+	}
 }

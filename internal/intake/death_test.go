@@ -276,6 +276,7 @@ func (c *company) wantReady(sub submission.Submission) string {
 			Accepted: 3, Repeated: submission.Lines{Count: 1, First: []int{4}}, Rejected: sub.Check.Findings.Rejected, Classes: sub.Check.Findings.Classes,
 			Omitted: []submission.LineFault{{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{7}}}},
 			Zones:   map[window.Zone]int{window.SaoPaulo: 3},
+			ByZones: map[window.Set]campaign.ClassCounts{inSaoPaulo: sub.Check.Findings.Classes},
 		},
 	}
 	if sub.State != submission.StateReady || sub.Check.Hash == "" {

@@ -312,6 +312,7 @@ func TestSubmission_Findings(t *testing.T) {
 		Suppressed: map[int]int{1: 1}, SuppressedClasses: campaign.ClassCounts{Basic: 1},
 		Repeated: submission.Lines{Count: 1, First: []int{7}},
 		Zones:    map[window.Zone]int{window.SaoPaulo: 3},
+		ByZones:  map[window.Set]campaign.ClassCounts{inSaoPaulo: {Basic: 5}},
 		Omitted: []submission.LineFault{
 			{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{8}}},
 			{Code: "missing_variable", Column: "nome", Lines: submission.Lines{Count: 1, First: []int{9}}},

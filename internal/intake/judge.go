@@ -25,6 +25,7 @@ type judged struct {
 	verdict dispatch.Verdict     // of the part
 	out     []submission.LeftOut // in the order of the file, with the numbers of the part that are invalid or withheld
 	zones   map[window.Zone]int  // of the people, by area code
+	in      window.Set           // the zones of the accepted messages
 }
 
 // maxRounds is how often a number may get its next line in a part, because the one before has a fault.
@@ -94,18 +95,20 @@ func (r *reader) complete(j *judged, s *sorter) {
 
 // addWithheld adds the accepted messages that are withheld from their people, and counts the others by zone.
 func (j *judged) addWithheld() {
-	j.zones = map[window.Zone]int{}
+	j.zones, j.in = map[window.Zone]int{}, 0
 	rejected, withheld := j.verdict.Rejected, j.verdict.Withheld
 	for at, m := range j.part {
 		switch {
 		case len(rejected) > 0 && rejected[0].Message == at:
 			rejected = rejected[1:]
+			continue
 		case len(withheld) > 0 && withheld[0].Message == at:
 			j.out = append(j.out, withheldLine(m, withheld[0].Why))
 			withheld = withheld[1:]
 		default:
 			j.zones[area.Zone(m.Number)]++
 		}
+		j.in = j.in.With(area.Zone(m.Number))
 	}
 }
 
@@ -128,6 +131,9 @@ func (j judged) addTo(f *submission.Findings) {
 		f.AddWithheldClass(w.Code, w.Class)
 	}
 	f.AddZones(j.zones)
+	if j.verdict.Accepted > 0 {
+		f.AddPart(j.in, j.verdict.Classes)
+	}
 	addGeneral(f, j.verdict)
 	for _, at := range j.verdict.InvalidURLs {
 		f.BadURLs.Add(j.part[at].Line)

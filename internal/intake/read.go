@@ -243,7 +243,7 @@ func (r *reader) restart(ctx context.Context) error {
 // clone returns findings whose lists can be changed.
 func clone(f submission.Findings) submission.Findings {
 	f.General, f.Omitted, f.Rejected = slices.Clone(f.General), slices.Clone(f.Omitted), slices.Clone(f.Rejected)
-	f.Suppressed, f.Zones = maps.Clone(f.Suppressed), maps.Clone(f.Zones)
+	f.Suppressed, f.Zones, f.ByZones = maps.Clone(f.Suppressed), maps.Clone(f.Zones), maps.Clone(f.ByZones)
 	return f
 }
 

@@ -153,6 +153,7 @@ func (a parts) media(c app.Config) *mediapages.Pages {
 
 type rules struct {
 	*dynamo.BudgetStore
+	*dynamo.LaneStore
 	*dynamo.TenantStore
 }
 
@@ -166,7 +167,7 @@ func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Page
 	tasks, store := sqs.New(c.AWS, c.IntakeQueueURL, time.Now), stores.NewIntake(a.stores)
 	service := &intake.Service{
 		Store: store, Uploads: a.blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: a.blobs.Stat,
-		Rules: rules{a.stores.Budgets, a.stores.Tenants}, AtOnce: intake.AtOnce,
+		Rules: rules{a.stores.Budgets, a.stores.Lanes, a.stores.Tenants}, AtOnce: intake.AtOnce,
 		Worker: &intake.Worker{
 			Store: store, Blobs: a.blobs, Open: a.blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
 			Dispatch: dispatcher,

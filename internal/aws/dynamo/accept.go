@@ -44,7 +44,7 @@ func (s *AcceptanceStore) queryKeys(q acceptance.Query) map[string]rowKey {
 		{"answer", q.IdempotencyKey != "", s.Campaigns, idempotencyKey(q.Tenant, q.ClientID, q.IdempotencyKey)},
 		{"billing", priced, s.Campaigns, billingKey(q.Tenant)},
 		{"policy", priced, s.Campaigns, sendPolicyKey(q.Tenant)},
-		{"budget", priced, s.Campaigns, budgetKey(q.Tenant, campaign.MonthOf(q.Date))},
+		{"budget", priced, s.Campaigns, budgetKey(q.Tenant, q.Month)},
 		{"template", q.TemplateID != "", s.Campaigns, templateKey(q.TemplateID)},
 		{"name", q.Name != "", s.Campaigns, nameKey(q.Tenant, q.Name)},
 		{"meta", q.CampaignID != "", s.Campaigns, metaKey(id)},
@@ -80,7 +80,7 @@ func (s *AcceptanceStore) readSnapshot(
 	if snapshot.Policy, err = readSendPolicy(row("policy")); err != nil {
 		return snapshot, err
 	}
-	snapshot.Reserved = readSpending(row("budget"), q.Date)
+	snapshot.Reserved = readMonth(row("budget"), q.Month)
 	if r := row("batch"); r != nil {
 		ref := campaign.BatchRef{ID: campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}, BatchID: q.BatchID}
 		batch, err := readBatch(ref, r)

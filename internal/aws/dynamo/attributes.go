@@ -97,6 +97,27 @@ func getNumber(item Item, name string) int64 {
 
 func getInt(item Item, name string) int { return int(getNumber(item, name)) }
 
+// amounts are attributes with amounts, by name.
+func amounts(of map[string]campaign.Money) attribute {
+	all := Item{}
+	for name, amount := range of {
+		all[name] = number(amount)
+	}
+	return &types.AttributeValueMemberM{Value: all}
+}
+
+func getAmounts(item Item, name string) (of map[string]campaign.Money) {
+	v, ok := item[name].(*types.AttributeValueMemberM)
+	if !ok {
+		return nil
+	}
+	of = make(map[string]campaign.Money, len(v.Value))
+	for name := range v.Value {
+		of[name] = getMoney(v.Value, name)
+	}
+	return of
+}
+
 func getMoney(item Item, name string) campaign.Money { return campaign.Money(getNumber(item, name)) }
 
 func getBinary(item Item, name string) []byte {

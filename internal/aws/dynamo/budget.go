@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/reach"
 )
 
 // The BUDGET row of a tenant and a month contains the reservations of accepted batches in
@@ -81,6 +81,20 @@ func (t *table) spending(ctx context.Context, tenant, date string) (campaign.Spe
 func readSpending(row Item, date string) campaign.Spending {
 	return campaign.Spending{Day: getMoney(row, dayOf(date)), Month: getMoney(row, total)}
 }
+
+// readMonth returns the amounts of a month, as 2026-11, and of its days.
+func readMonth(row Item, month string) campaign.MonthSpending {
+	s := campaign.MonthSpending{Total: getMoney(row, total), Days: map[string]campaign.Money{}}
+	for day := 1; row != nil && day <= daysOfMonth; day++ {
+		date := fmt.Sprintf("%s-%02d", month, day)
+		if amount := getMoney(row, dayOf(date)); amount != 0 {
+			s.Days[date] = amount
+		}
+	}
+	return s
+}
+
+const daysOfMonth = 31 // at most
 
 // changeBudgets returns the updates of the BUDGET rows whose amounts change, one for each
 // month: a transaction can change a row only once. With a limit, the condition is that the
@@ -173,11 +187,10 @@ func (s *BatchStore) releaseWith(
 }
 
 // rescheduleReserved is RescheduleBatch for a batch with a reservation. It moves the reservation
-// to the day of the due time. The error is a *campaign.BudgetError if there is no room.
+// to the day of the first opening from the due time on. The error is a *campaign.BudgetError if there is no room.
 func (s *BatchStore) rescheduleReserved(ctx context.Context, b campaign.Batch, due time.Time, values Item) (moved bool, err error) {
-	day := localtime.Day(due)
 	err = untilDecided(ctx, "reschedule batch "+b.BatchID, maxEdits, func(int) error {
-		moved, err = s.tryReschedule(ctx, b, day, values)
+		moved, err = s.tryReschedule(ctx, b, due, values)
 		return err
 	})
 	return moved, err
@@ -185,15 +198,12 @@ func (s *BatchStore) rescheduleReserved(ctx context.Context, b campaign.Batch, d
 
 // tryReschedule returns false if the batch has changed. The error wraps
 // campaign.ErrLostRace after conflicts.
-func (s *BatchStore) tryReschedule(ctx context.Context, b campaign.Batch, day string, values Item) (bool, error) {
-	billing, err := s.billing(ctx, b.Tenant)
+func (s *BatchStore) tryReschedule(ctx context.Context, b campaign.Batch, due time.Time, values Item) (bool, error) {
+	day, limits, err := s.newBooking(ctx, b, due)
 	if err != nil {
 		return false, err
 	}
-	if !billing.Limited() {
-		billing.Limits = campaign.Spending{}
-	}
-	budget := s.changeBudgets(b.Tenant, b.ReserveOn(day, billing.Limits))
+	budget := s.changeBudgets(b.Tenant, b.ReserveOn(day, limits))
 	const condition = reschedulable + " AND reserved = :reserved AND reservedOn = :on"
 	moved := s.update(batchKey(b.BatchRef), rescheduling+", reservedOn = :day", condition,
 		with(Item{":day": text(day), ":reserved": number(b.Reserved), ":on": text(b.ReservedOn)}, values))
@@ -206,21 +216,46 @@ func (s *BatchStore) tryReschedule(ctx context.Context, b campaign.Batch, day st
 	case failedCondition(reasons[0]):
 		return false, nil
 	}
-	return false, cmp.Or(s.room(ctx, b, day, billing.Limits), campaign.ErrLostRace)
+	return false, cmp.Or(s.room(ctx, b, day, limits), campaign.ErrLostRace)
+}
+
+// newBooking returns the date in whose budget a batch with a reservation is booked if it is due at an instant, and the
+// limits of that budget.
+func (t *table) newBooking(ctx context.Context, b campaign.Batch, due time.Time) (date string, limits campaign.Spending, err error) {
+	limits, policy, err := t.bookingRules(ctx, b.Tenant)
+	if err != nil {
+		return "", limits, err
+	}
+	dates, err := reach.Bookings(ctx, &TemplateStore{*t}, policy, []campaign.Batch{b}, due)
+	return dates[b.BatchID], limits, err
+}
+
+// bookingRules reads consistently what decides about the booking of reservations: the limits of a tenant, zero for none,
+// and the sending hours.
+func (t *table) bookingRules(ctx context.Context, tenant string) (limits campaign.Spending, p reach.Policy, err error) {
+	rows, err := t.rows(ctx, "read the budget and the sending hours of tenant "+tenant,
+		map[string]Item{"billing": billingKey(tenant), "policy": sendPolicyKey(tenant)})
+	if err != nil {
+		return limits, p, err
+	}
+	if billing := readBilling(rows["billing"]); billing.Limited() {
+		limits = billing.Limits
+	}
+	p, err = readSendPolicy(rows["policy"])
+	return limits, p, err
 }
 
 // CheckReservation returns the *campaign.BudgetError with which RescheduleBatch would refuse
 // the batch at present, or nil.
 func (s *BudgetStore) CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error {
-	day := localtime.Day(due)
-	if b.Reserved == 0 || day == b.ReservedOn {
+	if b.Reserved == 0 {
 		return nil
 	}
-	billing, err := s.Billing(ctx, b.Tenant)
-	if err != nil || !billing.Limited() {
+	day, limits, err := s.newBooking(ctx, b, due)
+	if err != nil || day == b.ReservedOn || limits == (campaign.Spending{}) {
 		return err
 	}
-	return s.room(ctx, b, day, billing.Limits)
+	return s.room(ctx, b, day, limits)
 }
 
 // room returns a *campaign.BudgetError if there is no room for a batch's reservation on

@@ -113,7 +113,7 @@ const (
 
 // RescheduleBatch changes the due time of a pending batch if it is unchanged since it was read,
 // and reports whether it did. After a lost response, it can report false although it
-// succeeded. A reservation moves to the day of the due time: the error is a
+// succeeded. A reservation moves to the day of the first opening from the due time on: the error is a
 // *campaign.BudgetError if there is no room.
 func (s *BatchStore) RescheduleBatch(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error) {
 	values := Item{

@@ -4,26 +4,29 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/reach"
 )
 
 // A campaign is rescheduled in one transaction. It writes the due time and a revision to META,
 // changes the first rows of the waiting batches, and moves their reservations. If there are
-// more batches, it also reserves their amounts on the new day, as movingHeld. FinishMove
-// changes the rows of those batches, and releases the rest of movingHeld. A batch that was
-// cancelled or released in between releases or keeps its reservation of the old day.
+// more batches, it also reserves their amounts on the new days, as movingHeld, and keeps the sending
+// hours by which the days were found, as movingHours. FinishMove changes the rows of those batches,
+// and releases the rest of movingHeld. A batch that was cancelled or released in between releases or
+// keeps its reservation of the old day.
 
 func readMove(meta Item) campaign.Move {
 	return campaign.Move{
 		Due: getMillis(meta, "movedTo"), Revision: getInt(meta, "moves"), Batches: getInt(meta, "movesUpTo"),
-		Open: getBool(meta, "moving"), Held: getMoney(meta, "movingHeld"),
+		Open: getBool(meta, "moving"), Held: getAmounts(meta, "movingHeld"), Hours: getBinary(meta, "movingHours"),
 	}
 }
 
@@ -49,35 +52,42 @@ func (s *MoveStore) RescheduleCampaign(
 }
 
 func (s *MoveStore) tryMove(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) ([]campaign.Batch, bool, error) {
-	limits, err := s.moveLimits(ctx, c)
+	plan, dates, err := s.planMove(ctx, c, due)
 	if err != nil {
 		return nil, false, err
 	}
-	plan := campaign.PlanMove(c, due, limits)
-	items := append([]types.TransactWriteItem{s.metaMove(c, plan.Move)}, s.batchMoves(plan.Now, plan.Move, nextCheck)...)
+	items := append([]types.TransactWriteItem{s.metaMove(c, plan.Move)}, s.batchMoves(plan.Now, plan.Move, dates, nextCheck)...)
 	reasons, err := s.transact(ctx, append(items, s.changeBudgets(c.Tenant, plan.Budget)...), rand.Text())
 	if err != nil {
 		return nil, false, fmt.Errorf("reschedule campaign %s: %w", c.CampaignID, err)
 	}
 	switch {
 	case len(reasons) == 0:
-		return plan.Move.Moved(plan.Now), true, nil
+		return plan.Move.Moved(plan.Now, dates), true, nil
 	case slices.ContainsFunc(reasons[:len(items)], failedCondition):
 		return nil, false, nil
 	}
 	return nil, false, cmp.Or(s.room(ctx, c.Tenant, plan), campaign.ErrLostRace)
 }
 
-// moveLimits returns the tenant's limits, zero if no waiting batch has a reservation.
-func (s *MoveStore) moveLimits(ctx context.Context, c campaign.Campaign) (campaign.Spending, error) {
+// planMove also returns the dates of campaign.PlanMove. It reads nothing if no waiting batch has a reservation.
+func (s *MoveStore) planMove(ctx context.Context, c campaign.Campaign, due time.Time) (p campaign.MovePlan, dates map[string]string, err error) {
 	if !slices.ContainsFunc(c.Waiting(), func(b campaign.Batch) bool { return b.Reserved > 0 }) {
-		return campaign.Spending{}, nil
+		return campaign.PlanMove(c, due, campaign.Spending{}, nil), nil, nil
 	}
-	billing, err := s.billing(ctx, c.Tenant)
-	if err != nil || !billing.Limited() {
-		return campaign.Spending{}, err
+	limits, policy, err := s.bookingRules(ctx, c.Tenant)
+	if err != nil {
+		return p, nil, err
 	}
-	return billing.Limits, nil
+	dates, err = reach.Bookings(ctx, &TemplateStore{s.table}, policy, c.Waiting(), due)
+	if err != nil {
+		return p, nil, err
+	}
+	p = campaign.PlanMove(c, due, limits, dates)
+	if p.Move.Open && !policy.Equal(reach.Policy{}) {
+		p.Move.Hours, err = json.Marshal(policy)
+	}
+	return p, dates, err
 }
 
 // metaMove writes the move if no batch was added, and no other move was made.
@@ -85,7 +95,10 @@ func (s *MoveStore) metaMove(c campaign.Campaign, to campaign.Move) types.Transa
 	update := "SET movedTo = :due, moves = :revision, movesUpTo = :batches, anyScheduled = :true"
 	values := Item{":due": millis(to.Due), ":revision": number(to.Revision), ":batches": number(to.Batches), ":true": boolean(true)}
 	if to.Open {
-		update, values[":held"] = update+", moving = :true, movingHeld = :held", number(to.Held)
+		update, values[":held"] = update+", moving = :true, movingHeld = :held", amounts(to.Held)
+	}
+	if to.Hours != nil {
+		update, values[":hours"] = update+", movingHours = :hours", bytesOf(to.Hours)
 	}
 	condition := "batches = :batches AND attribute_not_exists(cancelled) AND attribute_not_exists(moving) AND " + notExpiring +
 		" AND " + unmoved(c.Move.Revision, values)
@@ -102,8 +115,10 @@ func unmoved(revision int, values Item) string {
 	return "moves = :moves"
 }
 
-// batchMoves changes the rows of batches that wait and are older than the move.
-func (s *MoveStore) batchMoves(batches []campaign.Batch, to campaign.Move, nextCheck time.Time) []types.TransactWriteItem {
+// batchMoves changes the rows of batches that wait and are older than the move. dates are those of planMove.
+func (s *MoveStore) batchMoves(
+	batches []campaign.Batch, to campaign.Move, dates map[string]string, nextCheck time.Time,
+) []types.TransactWriteItem {
 	items := make([]types.TransactWriteItem, len(batches))
 	for i, b := range batches {
 		update := rescheduling + ", moves = :moves"
@@ -117,7 +132,7 @@ func (s *MoveStore) batchMoves(batches []campaign.Batch, to campaign.Move, nextC
 		} else {
 			update += ", reservedOn = :day"
 			condition += "reserved = :reserved AND reservedOn = :on"
-			with(values, Item{":day": text(localtime.Day(to.Due)), ":on": text(b.ReservedOn), ":reserved": number(b.Reserved)})
+			with(values, Item{":day": text(dates[b.BatchID]), ":on": text(b.ReservedOn), ":reserved": number(b.Reserved)})
 		}
 		items[i] = s.update(batchKey(b.BatchRef), update, condition, values)
 	}
@@ -127,19 +142,24 @@ func (s *MoveStore) batchMoves(batches []campaign.Batch, to campaign.Move, nextC
 // CheckMove returns the *campaign.BudgetError with which RescheduleCampaign would refuse the campaign
 // at present, or nil.
 func (s *MoveStore) CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error {
-	limits, err := s.moveLimits(ctx, c)
-	if err != nil || limits == (campaign.Spending{}) {
+	plan, _, err := s.planMove(ctx, c, due)
+	if err != nil || !plan.Limited() {
 		return err
 	}
-	return s.room(ctx, c.Tenant, campaign.PlanMove(c, due, limits))
+	return s.room(ctx, c.Tenant, plan)
 }
 
 func (s *MoveStore) room(ctx context.Context, tenant string, plan campaign.MovePlan) error {
-	used, err := s.spending(ctx, tenant, localtime.Day(plan.Move.Due))
-	if err != nil {
-		return err
+	for _, date := range plan.Dates() {
+		used, err := s.spending(ctx, tenant, date)
+		if err == nil {
+			err = plan.Room(date, used)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return plan.Room(used)
+	return nil
 }
 
 // FinishMove changes the rows that an open move has left, and returns their batches. It can be
@@ -152,26 +172,46 @@ func (s *MoveStore) FinishMove(
 		if err != nil || !c.Move.Open {
 			return err
 		}
+		dates, err := s.movedDates(ctx, c)
+		if err != nil {
+			return err
+		}
 		for some := range slices.Chunk(c.Unmoved(), campaign.MovedAtOnce) {
-			if err := s.moveUnmoved(ctx, c, some, nextCheck(c.Move.Due)); err != nil {
+			if c.Move.Held, err = s.moveUnmoved(ctx, c, some, dates, nextCheck(c.Move.Due)); err != nil {
 				return err
 			}
-			moved = append(moved, c.Move.Moved(some)...)
+			moved = append(moved, c.Move.Moved(some, dates)...)
 		}
 		return s.closeMove(ctx, id)
 	})
 	return moved, err
 }
 
-// moveUnmoved changes the rows of some batches and takes their reservations from movingHeld.
-// The error wraps campaign.ErrLostRace if one of them has changed.
-func (s *MoveStore) moveUnmoved(ctx context.Context, c campaign.Campaign, some []campaign.Batch, nextCheck time.Time) error {
-	items := s.batchMoves(some, c.Move, nextCheck)
-	if sum := campaign.SumReserved(some); sum > 0 {
-		items = append(items, s.metaOfMove(c, "SET movingHeld = movingHeld - :sum", "movingHeld >= :sum", Item{":sum": number(sum)}))
+// movedDates returns the dates of planMove for the batches that an open move has left.
+func (s *MoveStore) movedDates(ctx context.Context, c campaign.Campaign) (map[string]string, error) {
+	var hours reach.Policy
+	if data := c.Move.Hours; data != nil {
+		if err := json.Unmarshal(data, &hours); err != nil {
+			return nil, fmt.Errorf("read the sending hours of a move of campaign %s: %w: %w", c.CampaignID, campaign.ErrDamaged, err)
+		}
+	}
+	return reach.Bookings(ctx, &TemplateStore{s.table}, hours, c.Unmoved(), c.Move.Due)
+}
+
+// moveUnmoved changes the rows of some batches and takes their reservations from movingHeld. It returns what is left of
+// that. The error wraps campaign.ErrLostRace if one of them, or movingHeld, has changed.
+func (s *MoveStore) moveUnmoved(
+	ctx context.Context, c campaign.Campaign, some []campaign.Batch, dates map[string]string, nextCheck time.Time,
+) (left map[string]campaign.Money, err error) {
+	items, left := s.batchMoves(some, c.Move, dates, nextCheck), maps.Clone(c.Move.Held)
+	if sums := campaign.SumByDate(some, dates); len(sums) > 0 {
+		for date, sum := range sums {
+			left[date] -= sum
+		}
+		items = append(items, s.metaOfMove(c, "SET movingHeld = :left", Item{":left": amounts(left)}))
 		items = append(items, s.changeBudgets(c.Tenant, campaign.ReleaseAll(some))...)
 	}
-	return s.writeAll(ctx, "reschedule campaign "+c.CampaignID, items...)
+	return left, s.writeAll(ctx, "reschedule campaign "+c.CampaignID, items...)
 }
 
 // closeMove ends a move without unmoved batches, and releases the rest of movingHeld.
@@ -183,15 +223,18 @@ func (s *MoveStore) closeMove(ctx context.Context, id campaign.ID) error {
 	if len(c.Unmoved()) > 0 {
 		return campaign.ErrLostRace
 	}
-	rest := campaign.ReleaseAll([]campaign.Batch{{Reserved: c.Move.Held, ReservedOn: localtime.Day(c.Move.Due)}})
-	end := s.metaOfMove(c, "REMOVE moving, movingHeld", "movingHeld = :held", Item{":held": number(c.Move.Held)})
-	items := append([]types.TransactWriteItem{end}, s.changeBudgets(c.Tenant, rest)...)
+	var rest []campaign.Batch
+	for date, amount := range c.Move.Held {
+		rest = append(rest, campaign.Batch{Reserved: amount, ReservedOn: date})
+	}
+	end := s.metaOfMove(c, "REMOVE moving, movingHeld, movingHours", Item{})
+	items := append([]types.TransactWriteItem{end}, s.changeBudgets(c.Tenant, campaign.ReleaseAll(rest))...)
 	return s.writeAll(ctx, "reschedule campaign "+id.CampaignID, items...)
 }
 
-// metaOfMove updates META while a move is open.
-func (s *MoveStore) metaOfMove(c campaign.Campaign, update, condition string, values Item) types.TransactWriteItem {
-	condition += " AND attribute_exists(moving) AND moves = :revision"
-	values[":revision"] = number(c.Move.Revision)
+// metaOfMove updates META while the move is as it was read.
+func (s *MoveStore) metaOfMove(c campaign.Campaign, update string, values Item) types.TransactWriteItem {
+	const condition = "movingHeld = :held AND attribute_exists(moving) AND moves = :revision"
+	with(values, Item{":held": amounts(c.Move.Held), ":revision": number(c.Move.Revision)})
 	return s.update(metaKey(c.ID), update, condition, values)
 }

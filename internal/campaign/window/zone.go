@@ -108,6 +108,14 @@ var loaded = sync.OnceValue(func() (all [len(zones)][]*time.Location) {
 // Set is a set of zones. Stored batches have it.
 type Set uint32
 
+// SetOf returns the zones of counts.
+func SetOf(counts []Count) (s Set) {
+	for _, c := range counts {
+		s = s.With(c.Zone)
+	}
+	return s
+}
+
 // With returns the set with a zone.
 func (s Set) With(z Zone) Set { return s | 1<<z }
 

@@ -689,6 +689,14 @@ func TestReschedule_Budget(t *testing.T) {
 		Prices: campaign.Prices{Basic: 1_000_000, Single: 2_000_000}, Limits: campaign.Spending{Day: 1_000_000},
 	}))
 	form := url.Values{"batch": {campaign.BatchID("lote 1")}, "schedule": {"2037-11-22T12:00"}}
+	for path, want := range map[string]string{
+		"": "Reserved from the budget R$ 2.00 in the budget of 21 Nov 2037", "/reschedule": "The reservation moves to the budget",
+		"/reschedule?batch=" + campaign.BatchID("lote 1"): "The reservation moves to the budget",
+	} {
+		if page := d.admin().Get("/dashboard/campaigns/" + id + path); !strings.Contains(page.Text(), want) {
+			t.Errorf("the page %q lacks %q: %s", path, want, page.Text())
+		}
+	}
 	page := d.admin().Post("/dashboard/campaigns/"+id+"/reschedule", form)
 	if page.Status != http.StatusConflict || !strings.Contains(page.Text(), "The budget of the new day or month has no room for it.") {
 		t.Errorf("%d %s", page.Status, page.Text())

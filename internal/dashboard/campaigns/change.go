@@ -189,11 +189,13 @@ type schedule struct {
 	People      int
 	First, Last time.Time
 	NotAfter    time.Time // the earliest, zero if there is none
+	Reserves    bool      // some of them have reserved from the budget
 }
 
 func scheduleOf(c campaign.Campaign) (d schedule) {
 	for _, b := range c.Waiting() {
 		d.People += b.Accepted
+		d.Reserves = d.Reserves || b.Reserved > 0
 		if d.First.IsZero() || b.Due.Before(d.First) {
 			d.First = b.Due
 		}

@@ -344,10 +344,11 @@ func newBatchView(b campaign.BatchProgress, now time.Time) batchView {
 }
 
 type bill struct {
-	Classes   campaign.ClassCounts // of accepted messages
-	Billed    campaign.ClassCounts // of delivered messages
-	ClassesOf int                  // messages
-	Priced    bool                 // some batches have prices
+	Classes   campaign.ClassCounts      // of accepted messages
+	Billed    campaign.ClassCounts      // of delivered messages
+	ClassesOf int                       // messages
+	Priced    bool                      // some batches have prices
+	Booked    map[string]campaign.Money // what open batches have reserved from the budget, by date
 }
 
 func (v *bill) addBatch(b campaign.BatchProgress) {
@@ -355,6 +356,12 @@ func (v *bill) addBatch(b campaign.BatchProgress) {
 	v.Classes.Add(b.ClassCounts())
 	v.Billed.Add(b.Billed())
 	v.Priced = v.Priced || b.Prices.Set()
+	if b.Reserved > 0 {
+		if v.Booked == nil {
+			v.Booked = map[string]campaign.Money{}
+		}
+		v.Booked[b.ReservedOn] += b.Reserved
+	}
 }
 
 // unanswered is the state of a campaign that only waits for delivery statuses, and cancelling that of a cancelled one some of

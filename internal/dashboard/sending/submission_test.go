@@ -298,15 +298,15 @@ func TestConfirm_Budget(t *testing.T) {
 			person, button = c.approver, "Approve and send now to 2 people"
 		}
 		c.stored.Check.Findings.OptedOut, c.stored.Check.At = 1, noon
-		c.quote = intake.Quote{Priced: true, Price: 20_000_000, Reserves: 30_000_000, Budget: &campaign.BudgetFigures{
-			Cost: 30_000_000, Day: &campaign.DayBudget{Limit: 100_000_000, Used: 71_000_000},
-		}}
+		c.quote = intake.Quote{Priced: true, Price: 20_000_000, Reserves: 30_000_000, Budgets: []campaign.BudgetFigures{{
+			Cost: 30_000_000, Date: "2037-12-01", Day: &campaign.DayBudget{Limit: 100_000_000, Used: 71_000_000},
+		}}}
 		page := person.Get(path)
-		says(t, page, http.StatusOK, "20.00", "Reserves of the budget", "30.00", "71.00 of", "has no room for this", "at the check of 21 Nov 2037")
+		says(t, page, http.StatusOK, "20.00", "Reserves of the budget", "30.00 in the budget of 1 Dec 2037", "71.00 of", "has no room for this", "at the check of 21 Nov 2037")
 		if strings.Contains(page.Text(), button) {
 			t.Errorf("the %s may send without budget:\n%s", who, page.Text())
 		}
-		c.quote.Budget.Day.Used = 70_000_000
+		c.quote.Budgets[0].Day.Used = 70_000_000
 		if page := person.Get(path); strings.Contains(page.Text(), "has no room for this") || !strings.Contains(page.Text(), button) {
 			t.Errorf("the %s may not send with budget:\n%s", who, page.Text())
 		}

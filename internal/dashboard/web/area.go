@@ -258,12 +258,13 @@ type translation struct {
 	thousands byte
 	instant   string // layout of a date and time
 	day       string // layout of a date without its year
+	date      string // layout of a date
 }
 
 func newTranslations() []*translation {
 	translations := []*translation{
-		{code: "pt", tag: languages[0], of: func(t text) string { return t.PT }, thousands: '.', instant: "02/01/2006 15:04", day: "02/01"},
-		{code: "en", tag: languages[1], of: func(t text) string { return t.EN }, thousands: ',', instant: "2 Jan 2006, 15:04", day: "2 Jan"},
+		{code: "pt", tag: languages[0], of: func(t text) string { return t.PT }, thousands: '.', instant: "02/01/2006 15:04", day: "02/01", date: "02/01/2006"},
+		{code: "en", tag: languages[1], of: func(t text) string { return t.EN }, thousands: ',', instant: "2 Jan 2006, 15:04", day: "2 Jan", date: "2 Jan 2006"},
 	}
 	for _, t := range translations {
 		t.numbers = message.NewPrinter(t.tag)

@@ -280,6 +280,15 @@ func (p *Page) Day(at time.Time) string {
 	return at.In(localtime.SaoPaulo()).Format(p.translation.day)
 }
 
+// Date returns a date such as 2026-11-30 in the reader's format.
+func (p *Page) Date(date string) string {
+	at, err := time.Parse(time.DateOnly, date)
+	if err != nil { // not a date of package localtime
+		return date
+	}
+	return at.Format(p.translation.date)
+}
+
 // Second is When with the second.
 func (p *Page) Second(at time.Time) string {
 	return at.In(localtime.SaoPaulo()).Format(p.translation.instant + ":05")

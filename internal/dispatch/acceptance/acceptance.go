@@ -51,7 +51,7 @@ type Query struct {
 	CampaignID     string
 	Name           string
 	BatchID        string
-	Date           string // whose reservations of the tenant's batches are read
+	Month          string // whose reservations of the tenant's batches are read, as 2026-11
 	KnownSets      int    // skip packed sets up to this ordinal
 	Consistent     bool   // read the packed sets consistently
 	Calls          bool   // read the tenant's call bucket
@@ -68,8 +68,8 @@ type State struct {
 	Calls      CallBucket
 	Billing    campaign.Billing
 	Policy     reach.Policy
-	Reserved   campaign.Spending // what the tenant's batches have reserved for the Date
-	Sets       []PackedSet       // ordered by ordinal, after KnownSets
+	Reserved   campaign.MonthSpending // what the tenant's batches have reserved for the Month
+	Sets       []PackedSet            // ordered by ordinal, after KnownSets
 }
 
 // Command lists the rows that one accepted dispatch call writes, in one transaction.

@@ -51,6 +51,28 @@ type Findings struct {
 	SuppressedClasses campaign.ClassCounts `json:"suppressedClasses"`
 	// Zones count the People by the time zone of their area code. The zone of other numbers is 0.
 	Zones map[window.Zone]int `json:"zones,omitempty"`
+	// ByZones are the classes of all accepted messages by the time zones in their part: the budget books each part by
+	// the hours of its own zones. The zone of other numbers is 0.
+	ByZones map[window.Set]campaign.ClassCounts `json:"byZones,omitempty"`
+}
+
+// mostByZones is the maximum number of ByZones, which are saved after each part. The parts after it count as having all
+// zones.
+const mostByZones = 64
+
+// AddPart adds the accepted messages of a part with the time zones among them.
+func (f *Findings) AddPart(zones window.Set, accepted campaign.ClassCounts) {
+	if f.ByZones == nil {
+		f.ByZones = map[window.Set]campaign.ClassCounts{}
+	}
+	if _, known := f.ByZones[zones]; !known && len(f.ByZones) >= mostByZones {
+		for _, z := range window.All() {
+			zones = zones.With(z)
+		}
+	}
+	all := f.ByZones[zones]
+	all.Add(accepted)
+	f.ByZones[zones] = all
 }
 
 // AddZones adds people by zone.
