@@ -72,6 +72,12 @@ func (s *BudgetStore) Spending(ctx context.Context, tenant, date string) (campai
 	return s.spending(ctx, tenant, date)
 }
 
+// MonthSpending reads consistently what a tenant's batches have reserved for a month, as 2026-11.
+func (s *BudgetStore) MonthSpending(ctx context.Context, tenant, month string) (campaign.MonthSpending, error) {
+	row, err := s.find(ctx, "read the budget of tenant "+tenant, budgetKey(tenant, month))
+	return readMonth(row, month), err
+}
+
 func (t *table) spending(ctx context.Context, tenant, date string) (campaign.Spending, error) {
 	keys := map[string]Item{"budget": budgetKey(tenant, campaign.MonthOf(date))}
 	rows, err := t.rows(ctx, "read the budget of tenant "+tenant, keys)

@@ -5,7 +5,9 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +20,7 @@ import (
 // Store reads prices, limits, and what batches have reserved.
 type Store interface {
 	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
-	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
+	MonthSpending(ctx context.Context, tenant, month string) (campaign.MonthSpending, error)
 }
 
 // Pages are the pages of prices and the budget.
@@ -46,9 +48,15 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 type view struct {
 	campaign.Billing
 	Used   campaign.Spending // of today and of this month
+	Ahead  []reserved        // for the next days of this month and of the next one
 	Fields []field
 	Fault  string // the key of a text
 	Was    string // the stored amounts, as text
+}
+
+type reserved struct {
+	Date   string
+	Amount campaign.Money
 }
 
 type field struct {
@@ -84,12 +92,32 @@ func (s *Pages) render(p *web.Page, status int, b campaign.Billing, form campaig
 		v.Fault = "billing.fault." + fault
 	}
 	if b.Limited() {
-		var err error
-		if v.Used, err = s.Store.Spending(p.R.Context(), p.Session.Tenant, localtime.Day(s.Now())); err != nil {
+		if err := s.addReserved(p, &v); err != nil {
 			return err
 		}
 	}
 	return p.RenderStatus(status, "billing.title", "billing.html", v)
+}
+
+// addReserved adds what is reserved for today and for later days.
+func (s *Pages) addReserved(p *web.Page, v *view) error {
+	today, now := localtime.Day(s.Now()), s.Now().In(localtime.SaoPaulo())
+	next := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+	for _, first := range []string{today, next} {
+		of, err := s.Store.MonthSpending(p.R.Context(), p.Session.Tenant, campaign.MonthOf(first))
+		if err != nil {
+			return err
+		}
+		if first == today {
+			v.Used = of.On(today)
+		}
+		for _, date := range slices.Sorted(maps.Keys(of.Days)) {
+			if date > today {
+				v.Ahead = append(v.Ahead, reserved{date, of.Days[date]})
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Pages) change(p *web.Page) error {

@@ -211,13 +211,17 @@ func TestShow_Reserved(t *testing.T) {
 		Offsets:  []int{0}, Accepted: 1, Due: now, AcceptedAt: now, State: campaign.BatchPending,
 		Reserved: 1_250_000, ReservedOn: "2026-02-28",
 	}
-	if err := o.store.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: "c", Ordinal: 1}, rand.Text()); err != nil {
-		t.Fatal(err)
+	for ordinal, date := range []string{"2026-02-28", "2026-03-02", "2026-04-01"} {
+		b.BatchID, b.ReservedOn = date, date
+		_, _ = rand.Read(b.Key[:])
+		if err := o.store.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: "c", Ordinal: ordinal + 1, CreatedAt: now}, rand.Text()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	o.admin.Post(billing.Path, amounts("1", "2", "10", "2000"))
 	o.admin.Language = "pt"
 	page := o.admin.Get(billing.Path)
-	for _, text := range []string{"R$ 1,25 de R$ 10,00", "R$ 1,25 de R$ 2.000,00"} {
+	for _, text := range []string{"R$ 1,25 de R$ 10,00", "R$ 1,25 de R$ 2.000,00", "Próximos dias R$ 1,25 no orçamento de 02/03/2026"} {
 		if !strings.Contains(page.Text(), text) {
 			t.Errorf("the page lacks %q: %s", text, page.Text())
 		}
