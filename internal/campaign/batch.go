@@ -307,11 +307,19 @@ func (b Batch) NeverOpens(z window.Zone) bool {
 	return b.NeverOpen.Zones.Has(z)
 }
 
-// EndsUnopened returns when messages end whose send window never opens, zero if that is not known yet.
+// EndsUnopened returns when messages end whose send window never opens, zero if that is not known yet. A batch that is not
+// released is seen to have such messages when it is due.
 func (b Batch) EndsUnopened() time.Time {
-	ends := b.NotAfter
-	if seen := b.NeverOpen.Ends(); b.NeverOpen.Zones != 0 && (ends.IsZero() || seen.Before(ends)) {
-		ends = seen
+	seen := b.NeverOpen.Since
+	if b.State == BatchPending {
+		seen = b.Due
+	}
+	if seen.IsZero() {
+		return b.NotAfter
+	}
+	ends := seen.Add(MaxNeverOpen)
+	if !b.NotAfter.IsZero() && b.NotAfter.Before(ends) {
+		return b.NotAfter
 	}
 	return ends
 }

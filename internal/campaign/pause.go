@@ -54,11 +54,3 @@ func (c Campaign) Left() int {
 func (c Campaign) Paused() bool {
 	return !c.PausedAt.IsZero() && c.Left() > 0
 }
-
-// shown returns the status of the campaign in the dashboard.
-func (c Campaign) shown() Status {
-	if c.Paused() {
-		return StatusPaused
-	}
-	return c.Status()
-}

@@ -30,6 +30,9 @@ type BatchProgress struct {
 	DeliveredBasic int
 	// Held are the messages of zones that wait, see Batch.WaitingIn.
 	Held []window.Count
+	// Goes is when the first of the unsent messages goes for which sending hours apply, and that no task sends yet. Only
+	// reach.Timed sets it. It is zero if that is unknown, or if none goes.
+	Goes time.Time
 }
 
 // Progress counts a campaign's completed batches.

@@ -50,8 +50,8 @@ type Results struct {
 	Unanswered int
 	Until      time.Time
 
-	Next    time.Time // when the next of the waiting batches goes, zero if none waits
-	Waiting int       // messages of the waiting batches
+	Next    time.Time // when the next of the waiting messages goes, zero if none waits, or if that is unknown
+	Waiting int       // messages that wait for their schedule, or for sending hours that begin
 	Stalled bool      // the last sends of a batch failed
 
 	// NeverGo is the number of messages that wait for a send window that never opens. The first of them end at EndsAt.
@@ -116,7 +116,7 @@ func (c Change) why() Reason {
 // Results returns the results of the campaign, which was read at now with its heads.
 func (c Campaign) Results(now time.Time) Results {
 	r := Results{
-		At: now, Status: c.shown(), Batches: c.BatchCount, Moves: c.Move.Revision,
+		At: now, Status: c.shown(now), Batches: c.BatchCount, Moves: c.Move.Revision,
 		CancelledAt: c.CancelledAt, PausedAt: c.PausedAt,
 		NotAccepted: c.Submission.NotAccepted(), NeverAccepted: c.Submission.NeverAccepted(),
 	}
@@ -148,7 +148,7 @@ func (r *Results) add(b BatchProgress) {
 	r.Tappable = r.Tappable || len(b.TapKey) > 0
 	r.Clickable = r.Clickable || b.CountsClicks
 	r.Accepted += b.Accepted
-	r.addState(b.Batch)
+	r.addState(b)
 	r.addNeverGo(b)
 	r.Tapped += b.Head.Tapped
 	r.Clicked += b.Head.Clicked
@@ -160,14 +160,18 @@ func (r *Results) add(b BatchProgress) {
 	}
 }
 
-func (r *Results) addState(b Batch) {
+func (r *Results) addState(b BatchProgress) {
 	r.Stalled = r.Stalled || b.State == BatchSending && !b.FailingTime.At.IsZero()
-	if b.State != BatchPending || b.Cancelled() {
+	if b.Cancelled() {
 		return
 	}
-	r.Waiting += b.Accepted
-	if r.Next.IsZero() || b.Due.Before(r.Next) {
-		r.Next = b.Due
+	messages, goes := b.closed()-b.NeverGo(), b.Goes
+	if b.State == BatchPending {
+		messages, goes = b.Accepted, b.GoesAt()
+	}
+	r.Waiting += messages
+	if messages > 0 && (r.Next.IsZero() || !goes.IsZero() && goes.Before(r.Next)) {
+		r.Next = goes
 	}
 }
 
@@ -249,7 +253,7 @@ func (r Results) ShownFor() time.Duration {
 	switch {
 	case small && r.Status == StatusSending:
 		return 10 * time.Second
-	case r.Status == StatusSending, r.Status == StatusScheduled, r.Status == StatusPaused:
+	case r.Status == StatusSending, r.Status == StatusScheduled, r.Status == StatusPaused, r.Status == StatusAwaitsHours:
 		return time.Minute
 	case r.At.Sub(r.Last) >= answersUntil:
 		return day
@@ -263,14 +267,26 @@ func (r Results) ShownFor() time.Duration {
 // of which s is the summary, was not extended, moved, cancelled or completed since.
 func (r Results) Current(s Summary, now time.Time) bool {
 	switch {
-	case r.At.IsZero(), now.Sub(r.At) >= r.ShownFor():
-		return false
-	case r.Batches != s.Batches, r.Moves != s.Moves, !r.CancelledAt.Equal(s.CancelledAt), !r.PausedAt.Equal(s.PausedAt):
+	case now.Sub(r.At) >= r.ShownFor(), !r.of(s):
 		return false
 	case r.Status == StatusScheduled && !now.Before(r.First):
 		return false
+	case r.Status == StatusAwaitsHours && !r.Next.IsZero() && !now.Before(r.Next):
+		return false
 	}
 	return s.Finished() == (r.Status == StatusCompleted)
+}
+
+// AwaitsHours reports whether the campaign waits for its sending hours at now, as far as older results show it:
+// nobody has changed the campaign since. The hours can have changed.
+func (r Results) AwaitsHours(s Summary, now time.Time) bool {
+	return r.Status == StatusAwaitsHours && now.Before(r.Next) && r.of(s) && !s.Finished()
+}
+
+// of reports whether the campaign of the summary was not extended, moved, cancelled or paused since the results were read.
+func (r Results) of(s Summary) bool {
+	read := !r.At.IsZero() && r.Batches == s.Batches && r.Moves == s.Moves
+	return read && r.CancelledAt.Equal(s.CancelledAt) && r.PausedAt.Equal(s.PausedAt)
 }
 
 // DayCounts are the results of the messages whose batches went out on a day, and the

@@ -53,7 +53,7 @@ func Bookings(
 		if b.Reserved == 0 {
 			continue
 		}
-		key := heldIn(b, 0)
+		key := heldIn(b, 0, due)
 		if known[key] == nil {
 			hours, err := Load(ctx, templates, p, b)
 			if err != nil {

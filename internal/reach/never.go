@@ -42,59 +42,36 @@ func (h Hours) zonesOver(b campaign.Batch, now time.Time) (zones window.Set) {
 
 // NeverSent returns how many messages of a campaign that were not sent never will be by the rules of a policy.
 func NeverSent(ctx context.Context, templates Templates, p Policy, c campaign.Campaign, now time.Time) (messages int, err error) {
-	known := openings{}
+	o := openings{templates: Remember(templates), policy: &p, known: map[held]Waiting{}, holidays: map[window.Holiday]bool{}}
 	for _, b := range c.Batches {
 		if b.Cancelled() || b.Pending() <= 0 {
 			continue
 		}
-		hours, err := Load(ctx, templates, p, b.Batch)
+		hours, err := o.hours(ctx, b.Batch)
 		if err != nil {
 			return 0, err
 		}
 		if hours.Limited() {
-			messages += known.neverSent(hours, b, now)
+			messages += o.neverSent(hours, b, now)
 		}
 	}
 	return messages, nil
 }
 
-// opened is a batch's opening in a zone from a time on.
-type opened struct {
-	held
-
-	from time.Time
-}
-
-// openings are the openings that were looked for: a campaign can have thousands of batches.
-type openings map[opened]time.Time
-
-func (o openings) opens(h Hours, b campaign.Batch, z window.Zone, from time.Time) time.Time {
-	key := opened{heldIn(b, z), from}
-	at, known := o[key]
-	if !known {
-		at = h.Opens(z, from)
-		o[key] = at
-	}
-	return at
-}
-
 // neverSent returns how many messages of a batch that were not sent never will be.
-func (o openings) neverSent(h Hours, b campaign.BatchProgress, now time.Time) (messages int) {
-	from := now
-	if b.Due.After(now) {
-		from = b.Due
-	}
+func (o *openings) neverSent(h Hours, b campaign.BatchProgress, now time.Time) (messages int) {
 	var closed window.Set
+	unsent, due := unsentIn(b, now)
 	all := zonesOf(b.Batch)
 	for _, z := range all.Zones() {
-		if never(o.opens(h, b.Batch, z, from), b.LastSend()) {
+		if never(o.waiting(h, heldIn(b.Batch, z, due)).OpensAt, b.LastSend()) {
 			closed = closed.With(z)
 		}
 	}
 	if closed == all {
 		return b.Pending()
 	}
-	for _, c := range unsentIn(b) {
+	for _, c := range unsent {
 		if closed.Has(c.Zone) {
 			messages += c.Messages
 		}
@@ -111,13 +88,4 @@ func zonesOf(b campaign.Batch) (zones window.Set) {
 		zones = zones.With(z)
 	}
 	return zones
-}
-
-// unsentIn returns the messages of a batch that were not sent, by zone. While a batch is being sent, only the zones of
-// those that wait are known.
-func unsentIn(b campaign.BatchProgress) []window.Count {
-	if b.State == campaign.BatchPending {
-		return b.Zones
-	}
-	return b.Held
 }

@@ -3,6 +3,7 @@ package reach
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,10 @@ type Policy struct {
 	Rules map[campaign.Traffic]Rule `json:"rules,omitempty"`
 	// Holidays are local holidays, see window.Window.
 	Holidays []string `json:"holidays,omitempty"`
-	Revision int      `json:"-"` // counts the changes of the stored policy, from 1
+	// HolidayNames are those of Holidays, by date. Not all have one.
+	HolidayNames map[string]string `json:"holidayNames,omitempty"`
+
+	Revision int `json:"-"` // counts the changes of the stored policy, from 1
 }
 
 // Rule is the send window of a traffic type.
@@ -104,7 +108,7 @@ func (p Policy) Of(t campaign.Traffic, asked *window.Week) Hours {
 	case asked != nil:
 		rule.Week = rule.Week.Within(*asked)
 	}
-	w := window.Window{Week: rule.Week, OffHolidays: rule.OffHolidays, Holidays: p.Holidays}
+	w := window.Window{Week: rule.Week, OffHolidays: rule.OffHolidays, Holidays: p.Holidays, Names: p.HolidayNames}
 	return Hours{window: &w, zone: p.TenantZone(), expires: rule.ExpireAtClose}
 }
 
@@ -182,29 +186,12 @@ func (h Hours) TTL(phone string, now time.Time, ttl time.Duration) time.Duration
 	return min(ttl, max(h.window.Closes(h.Zone(phone), now).Sub(now), campaign.MinTTL))
 }
 
-// Group is what goes at the same time.
-type Group struct {
-	OpensAt  time.Time // zero for never
-	Messages int
-}
-
-// Groups returns the messages of a plan by their time, the first one first, and those that never go last.
-func Groups(plan []Opening) []Group {
-	messages := map[time.Time]int{}
-	for _, o := range plan {
-		messages[o.OpensAt] += o.Messages
+// Skipped returns the holidays that keep messages to a zone, which are due at an instant, from being sent until another.
+func (h Hours) Skipped(z window.Zone, due, until time.Time) []window.Holiday {
+	if h.window == nil {
+		return nil
 	}
-	groups := make([]Group, 0, len(messages))
-	for at, n := range messages {
-		groups = append(groups, Group{at, n})
-	}
-	slices.SortFunc(groups, func(a, b Group) int {
-		if a.OpensAt.IsZero() != b.OpensAt.IsZero() {
-			return -a.OpensAt.Compare(b.OpensAt)
-		}
-		return a.OpensAt.Compare(b.OpensAt)
-	})
-	return groups
+	return h.window.Skipped(z, due, until)
 }
 
 // MaxWait is the longest time until a batch that waits is checked again. A changed rule causes a check at once.
@@ -255,7 +242,10 @@ func (h Hours) NextOpening(of window.Set, now time.Time) time.Time {
 
 // Equal reports whether two policies have the same rules.
 func (p Policy) Equal(other Policy) bool {
-	if p.TenantZone() != other.TenantZone() || len(p.Rules) != len(other.Rules) || !slices.Equal(p.Holidays, other.Holidays) {
+	if p.TenantZone() != other.TenantZone() || len(p.Rules) != len(other.Rules) {
+		return false
+	}
+	if !slices.Equal(p.Holidays, other.Holidays) || !maps.Equal(p.HolidayNames, other.HolidayNames) {
 		return false
 	}
 	for t, r := range p.Rules {

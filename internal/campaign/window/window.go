@@ -68,6 +68,7 @@ type Window struct {
 	OffHolidays bool
 	// Holidays are dates, as 2026-07-09, and days of each year, as 07-09.
 	Holidays []string
+	Names    map[string]string // of Holidays; not all have one
 }
 
 // Open reports whether the window is open at an instant in a zone.
@@ -127,8 +128,10 @@ func (w Window) Closes(z Zone, at time.Time) time.Time {
 
 // hours returns the hours of a day in its zone.
 func (w Window) hours(local time.Time) Hours {
-	if w.OffHolidays && w.holiday(local) {
-		return Hours{}
+	if w.OffHolidays {
+		if _, off := w.holiday(local); off {
+			return Hours{}
+		}
 	}
 	return w.Week[local.Weekday()]
 }

@@ -31,23 +31,23 @@ const (
 	Amazonas
 )
 
-// zones are the zones by number. The name of a zone is that of the IANA time zone database.
-var zones = [...]struct{ name, other string }{
-	SaoPaulo:    {name: "America/Sao_Paulo"},
-	Araguaina:   {name: "America/Araguaina"},
-	Bahia:       {name: "America/Bahia"},
-	Maceio:      {name: "America/Maceio"},
-	Recife:      {name: "America/Recife"},
-	Fortaleza:   {name: "America/Fortaleza"},
-	Belem:       {name: "America/Belem"},
-	Santarem:    {name: "America/Santarem"},
-	Cuiaba:      {name: "America/Cuiaba"},
-	CampoGrande: {name: "America/Campo_Grande"},
-	PortoVelho:  {name: "America/Porto_Velho"},
-	Manaus:      {name: "America/Manaus"},
-	BoaVista:    {name: "America/Boa_Vista"},
-	RioBranco:   {name: "America/Rio_Branco"},
-	Amazonas:    {name: "America/Eirunepe", other: "America/Manaus"},
+// zones are the zones by number. The name of a zone is that of the IANA time zone database, its offset the hours from UTC.
+var zones = [...]struct{ name, other, offset string }{
+	SaoPaulo:    {name: "America/Sao_Paulo", offset: "−3"},
+	Araguaina:   {name: "America/Araguaina", offset: "−3"},
+	Bahia:       {name: "America/Bahia", offset: "−3"},
+	Maceio:      {name: "America/Maceio", offset: "−3"},
+	Recife:      {name: "America/Recife", offset: "−3"},
+	Fortaleza:   {name: "America/Fortaleza", offset: "−3"},
+	Belem:       {name: "America/Belem", offset: "−3"},
+	Santarem:    {name: "America/Santarem", offset: "−3"},
+	Cuiaba:      {name: "America/Cuiaba", offset: "−4"},
+	CampoGrande: {name: "America/Campo_Grande", offset: "−4"},
+	PortoVelho:  {name: "America/Porto_Velho", offset: "−4"},
+	Manaus:      {name: "America/Manaus", offset: "−4"},
+	BoaVista:    {name: "America/Boa_Vista", offset: "−4"},
+	RioBranco:   {name: "America/Rio_Branco", offset: "−5"},
+	Amazonas:    {name: "America/Eirunepe", other: "America/Manaus", offset: "−5/−4"},
 }
 
 // All returns the zones, in the order of their numbers.
@@ -79,6 +79,17 @@ func (z Zone) String() string {
 	}
 	return zones[z].name
 }
+
+// Offset returns the hours by which the zone's clock differs from UTC, as −3, and those of both clocks of Amazonas.
+func (z Zone) Offset() string {
+	if !z.Known() {
+		return ""
+	}
+	return zones[z].offset
+}
+
+// Local returns an instant on the clock of the zone. That of Amazonas is the one by which a window opens last.
+func (z Zone) Local(at time.Time) time.Time { return at.In(z.locations()[0]) }
 
 // locations returns the zones of the IANA database in which a window must be open. They are read at their
 // first use: no cold start waits for them.

@@ -16,7 +16,6 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/query"
-	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/reach/suppression"
 )
@@ -31,9 +30,7 @@ type Store interface {
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error)
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error)
-	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	// KeepOptOutCount adds the number of opt-outs of r to stored results.
 	KeepOptOutCount(ctx context.Context, id campaign.ID, r campaign.Results) error

@@ -2,12 +2,15 @@ package campaigns
 
 import (
 	"cmp"
+	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/reach"
 )
 
 type cancelPage struct {
@@ -184,7 +187,7 @@ type movePage struct {
 }
 
 // schedule is when the waiting messages of a campaign go out, and how many they are. The
-// times differ only if the API scheduled them for different times.
+// times differ only if the API scheduled them for different times, or the sending hours differ.
 type schedule struct {
 	People      int
 	First, Last time.Time
@@ -193,14 +196,17 @@ type schedule struct {
 }
 
 func scheduleOf(c campaign.Campaign) (d schedule) {
-	for _, b := range c.Waiting() {
+	for _, b := range c.Batches {
+		if b.State != campaign.BatchPending || b.Cancelled() {
+			continue
+		}
 		d.People += b.Accepted
 		d.Reserves = d.Reserves || b.Reserved > 0
-		if d.First.IsZero() || b.Due.Before(d.First) {
-			d.First = b.Due
+		if d.First.IsZero() || b.GoesAt().Before(d.First) {
+			d.First = b.GoesAt()
 		}
-		if b.Due.After(d.Last) {
-			d.Last = b.Due
+		if b.GoesAt().After(d.Last) {
+			d.Last = b.GoesAt()
 		}
 		if !b.NotAfter.IsZero() && (d.NotAfter.IsZero() || b.NotAfter.Before(d.NotAfter)) {
 			d.NotAfter = b.NotAfter
@@ -259,13 +265,27 @@ func immovable(p *web.Page, c campaign.Campaign) error {
 
 func (s *Pages) move(p *web.Page, c campaign.Campaign) error {
 	due, err := s.Controls.MayRescheduleCampaign(p.R.Context(), c, p.Field("schedule"), p.Field("plan"))
+	goes := due
+	if err == nil {
+		goes, err = s.goesAt(p.R.Context(), c, due)
+	}
 	if err == nil && !c.WaitsFor(due) { // a form that is sent twice changes nothing
 		err = s.moveTo(p, c, due)
 	}
 	if err != nil {
 		return s.moveRefused(p, c, err)
 	}
-	return p.Done(pathOf(c), "campaigns.moved", c.Name, p.When(due))
+	return p.Done(pathOf(c), "campaigns.moved", c.Name, p.When(goes))
+}
+
+// goesAt returns when the first message of a campaign goes that was moved to a time: then, or when the sending hours begin.
+func (s *Pages) goesAt(ctx context.Context, c campaign.Campaign, due time.Time) (time.Time, error) {
+	c.Batches = slices.Clone(c.Batches)
+	for i := range c.Batches {
+		c.Batches[i].Due = due
+	}
+	c, _, err := reach.Timed(ctx, s.Store, c, s.Now())
+	return scheduleOf(c).First, err
 }
 
 func (s *Pages) moveTo(p *web.Page, c campaign.Campaign, due time.Time) error {

@@ -62,7 +62,18 @@ func (l listPage) Filters() (n int) {
 func (l listPage) Searched() bool { return l.Query+string(l.Status)+l.From+l.To != "" }
 
 var statuses = []campaign.Status{
-	campaign.StatusSending, campaign.StatusScheduled, campaign.StatusPaused, campaign.StatusCompleted, campaign.StatusCancelled,
+	campaign.StatusSending, campaign.StatusAwaitsHours, campaign.StatusScheduled, campaign.StatusPaused, campaign.StatusCompleted,
+	campaign.StatusCancelled,
+}
+
+// sending reports whether campaigns of the status are sending by their summaries, whatever their hours.
+func sending(s campaign.Status) bool {
+	return s == campaign.StatusSending || s == campaign.StatusAwaitsHours
+}
+
+// waits reports whether campaigns of the status wait for a time or a person.
+func waits(s campaign.Status) bool {
+	return s == campaign.StatusScheduled || s == campaign.StatusPaused || s == campaign.StatusAwaitsHours
 }
 
 var cursor = pattern.AtFirstUse(`^[0-9]{14}#[0-9a-f-]{36}$`)
@@ -109,7 +120,7 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 		l.cut()
 	}()
 	size := int32(chunk)
-	if l.Status == campaign.StatusSending {
+	if sending(l.Status) {
 		size = maxSending
 	}
 	if !l.Searched() && !l.Sorted() {
@@ -138,7 +149,7 @@ func (l *listPage) maxLooked() int {
 	switch l.Status {
 	case "":
 		return maxLooked
-	case campaign.StatusSending:
+	case campaign.StatusSending, campaign.StatusAwaitsHours:
 		return maxSending
 	case campaign.StatusScheduled, campaign.StatusPaused, campaign.StatusCompleted, campaign.StatusCancelled:
 	}
@@ -224,8 +235,11 @@ func (s *Pages) ofStatus(status campaign.Status, listed []campaign.Listed, stand
 	return slices.DeleteFunc(listed, func(c campaign.Listed) bool {
 		standing := standings[c.CampaignID]
 		known := s.known(standing)
-		if known == "" && status == campaign.StatusPaused {
+		switch {
+		case known == "" && status == campaign.StatusPaused:
 			return standing.PausedAt.IsZero()
+		case known == campaign.StatusSending && status == campaign.StatusAwaitsHours:
+			return false
 		}
 		return known != "" && known != status || known == "" && ends && standing.CancelledAt.IsZero()
 	})

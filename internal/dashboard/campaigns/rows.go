@@ -31,14 +31,26 @@ type row struct {
 	Load              bool            // the page requests the row, because its results are missing or old
 }
 
+// When returns when the campaign goes or went. Before its first message goes, that is within the sending hours.
 func (r row) When() time.Time {
-	if r.First.IsZero() {
+	switch {
+	case r.unsent() && !r.Next.IsZero():
+		return r.Next
+	case r.First.IsZero():
 		return listedAt(r.Cursor)
 	}
 	return r.First
 }
 
-func (r row) Counted() bool { return !r.At.IsZero() && r.Status != campaign.StatusScheduled }
+// unsent reports whether the campaign waits for its time, and nothing of it was sent yet.
+func (r row) unsent() bool {
+	waits := r.Status == campaign.StatusScheduled || r.Status == campaign.StatusAwaitsHours
+	return waits && r.Sent+r.Lost == 0
+}
+
+func (r row) Counted() bool {
+	return !r.At.IsZero() && r.Status != campaign.StatusScheduled && !r.unsent()
+}
 
 // State returns the status of the campaign in words.
 func (r row) State(p *web.Page) string { return stateOf(p, r.Status, r.Results) }
@@ -58,7 +70,7 @@ func (r row) Every() string {
 	switch {
 	case r.Status == campaign.StatusSending && r.Batches <= campaign.SmallCampaign && r.Unanswered == 0:
 		return "10s"
-	case r.Status == campaign.StatusSending, r.Status == campaign.StatusScheduled, r.Status == campaign.StatusPaused:
+	case r.Status == campaign.StatusSending, waits(r.Status):
 		return "60s"
 	}
 	return ""
@@ -86,8 +98,11 @@ func (s *Pages) rows(
 	group.SetLimit(readsAtOnce)
 	for i, c := range listed {
 		rows[i] = s.newRow(c, standings[c.CampaignID], stored[c.CampaignID])
-		if rows[i].Status == "" && l.Status != campaign.StatusSending && s.waits(c, standings[c.CampaignID]) {
+		if rows[i].Status == "" && !sending(l.Status) && s.waits(c, standings[c.CampaignID]) {
 			rows[i].Status = campaign.StatusScheduled
+		}
+		if l.Status == campaign.StatusAwaitsHours && rows[i].Load && rows[i].Status == campaign.StatusSending {
+			rows[i].Status = "" // only its batches show it
 		}
 		if l.reading(rows[i]) {
 			group.Go(func() error { return s.readRow(reading, &rows[i]) })
@@ -99,8 +114,11 @@ func (s *Pages) rows(
 func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored campaign.Results) row {
 	messages := standing.Accepted + standing.Submission.NotAccepted()
 	r := row{Listed: c, Results: stored, Messages: messages, Status: s.known(standing), Load: true}
-	if stored.Current(standing, s.Now()) {
+	switch {
+	case stored.Current(standing, s.Now()):
 		r.Status, r.Load = stored.Status, false
+	case stored.AwaitsHours(standing, s.Now()):
+		r.Status = stored.Status
 	}
 	r.Batches = standing.Batches
 	if r.TemplateID == "" { // the campaign was not read yet

@@ -54,7 +54,7 @@ type view struct {
 	Late      []lost // not sent, because it was too late or no sending hours were left
 	OptOuts   bool // those since the campaign was sent can be counted
 	Replied   bool // replies since the campaign was sent can be counted
-	Waits     []reach.Waiting
+	Times     reach.Times
 }
 
 // sentWith is the version of a template that a batch was sent with. The name is "" if
@@ -65,12 +65,18 @@ type sentWith struct {
 	Name    string
 }
 
-// Opening returns the messages that wait for their send window, by the time at which it opens.
-func (v view) Opening() []reach.Group { return reach.GroupsOf(v.Waits, reach.ReasonSendWindow) }
+// Opening returns when the messages go that wait for the sending hours, a line for each local clock.
+func (v view) Opening(p *web.Page) []string {
+	said := v.Sum.At // lines of that day have no date
+	if v.Status == campaign.StatusAwaitsHours || v.Status == campaign.StatusScheduled {
+		said = v.Sum.Next
+	}
+	return p.Openings(reach.GroupsOf(v.Times.Waiting, reach.ReasonSendWindow), said, time.Time{})
+}
 
 // NeverGo returns the messages that wait for a send window that never opens.
 func (v view) NeverGo() (n neverGo) {
-	n.N, n.EndsAt = reach.NeverGoing(v.Waits)
+	n.N, n.EndsAt = reach.NeverGoing(v.Times.Waiting)
 	return n
 }
 
@@ -82,7 +88,7 @@ type neverGo struct {
 
 // Paused returns the number of messages that wait for the end of a pause.
 func (v view) Paused() (n int) {
-	for _, g := range reach.GroupsOf(v.Waits, reach.ReasonPaused) {
+	for _, g := range reach.GroupsOf(v.Times.Waiting, reach.ReasonPaused) {
 		n += g.Messages
 	}
 	return n
@@ -133,7 +139,12 @@ func (s *Pages) show(p *web.Page) error {
 	if err != nil || after < 0 {
 		return campaign.ErrNotFound
 	}
+	c, times, err := reach.Timed(p.R.Context(), s.Store, c, s.Now())
+	if err != nil {
+		return fmt.Errorf("read when a campaign goes: %w", err)
+	}
 	v := newView(c, after, s.Now())
+	v.Times = times
 	if err := s.complete(p, c, &v); err != nil {
 		return err
 	}
@@ -159,9 +170,6 @@ func (s *Pages) complete(p *web.Page, c campaign.Campaign, v *view) (err error) 
 	ctx, notes := p.R.Context(), !p.Partial() || p.Query(noted) != ""
 	v.Self, v.Changed, v.Details = selfOf(p, v.state(), notes), p.Query("was") != v.state(), p.R.URL.Query().Has("batches")
 	if err := s.nameTemplates(ctx, v); err != nil {
-		return err
-	}
-	if v.Waits, err = reach.WaitingOf(ctx, s.Store, c, s.Now()); err != nil {
 		return err
 	}
 	if err := s.nameLists(ctx, c.Tenant, v); err != nil {
@@ -202,9 +210,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 			reasons[reason] += n
 		}
 	}
-	v.Every = map[campaign.Status]string{
-		campaign.StatusSending: "2s", campaign.StatusScheduled: "10s", campaign.StatusPaused: "10s",
-	}[v.Status]
+	v.Every = every(v.Status)
 	v.Funnel = funnel(v.Sum)
 	v.Lost, v.Recovered = losses(reasons)
 	v.Held, v.Late = heldBack(v.Lost), late(v.Lost)
@@ -219,6 +225,17 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.Chart = newChart(c.Batches, v.Sum, now)
 	v.page(after, now)
 	return v
+}
+
+// every returns the interval in which the page of a campaign updates itself, "" for never.
+func every(s campaign.Status) string {
+	switch {
+	case s == campaign.StatusSending:
+		return "2s"
+	case waits(s):
+		return "10s"
+	}
+	return ""
 }
 
 // heldBack returns the messages that lists held back, most frequent first.
@@ -337,6 +354,9 @@ func newBatchView(b campaign.BatchProgress, now time.Time) batchView {
 		Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed, NotSent: n.NotSent,
 		Movable: b.State == campaign.BatchPending && !b.Cancelled(),
 	}
+	if v.Sum.Status == campaign.StatusAwaitsHours {
+		v.Status = v.Sum.Status
+	}
 	if b.ErrorFile != "" && now.Before(b.AcceptedAt.Add(campaign.ErrorFileLife)) {
 		v.ErrorFile = "/api/v1/error-files/" + b.ErrorFile
 	}
@@ -376,6 +396,10 @@ func stateKey(status campaign.Status, r campaign.Results) string {
 	switch {
 	case status == campaign.StatusSending && !r.CancelledAt.IsZero():
 		return cancelling
+	case status == campaign.StatusAwaitsHours && !r.Next.IsZero() && r.Sent+r.Lost > 0:
+		return string(status) + "_rest"
+	case status == campaign.StatusAwaitsHours && !r.Next.IsZero():
+		return string(status) + "_until"
 	case status != campaign.StatusSending || r.Unanswered == 0:
 		return string(status)
 	case r.Until.IsZero():
@@ -386,5 +410,5 @@ func stateKey(status campaign.Status, r campaign.Results) string {
 
 // stateOf returns the status of a campaign in words, the same on every page.
 func stateOf(p *web.Page, status campaign.Status, r campaign.Results) string {
-	return p.T("campaigns.status."+stateKey(status, r), p.Number(r.Unanswered), p.When(r.Until))
+	return p.T("campaigns.status."+stateKey(status, r), p.Number(r.Unanswered), p.When(r.Until), p.Moment(r.Next))
 }

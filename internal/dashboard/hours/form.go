@@ -26,7 +26,7 @@ type view struct {
 type form struct {
 	Rules    []rule
 	Zone     string
-	Holidays string // a date in each line, as Brazilians write it
+	Holidays string // a date in each line, as Brazilians write it, and its name if it has one
 	BadDate  string // the first line that is not a date
 }
 
@@ -68,7 +68,7 @@ func (d day) hours() (h window.Hours, ok bool) {
 }
 
 func formOf(p reach.Policy) form {
-	f := form{Zone: p.TenantZone().String(), Holidays: brazilian(p.Holidays)}
+	f := form{Zone: p.TenantZone().String(), Holidays: brazilian(p)}
 	for _, t := range ruled {
 		stored, on := p.Rule(t)
 		if !on {
@@ -130,7 +130,7 @@ func (f *form) policy() (p reach.Policy, fault string) {
 	if p.Zone = window.Named(f.Zone); !p.Zone.Known() {
 		return p, "zone"
 	}
-	if p.Holidays, f.BadDate = dates(f.Holidays); f.BadDate != "" {
+	if p.Holidays, p.HolidayNames, f.BadDate = dates(f.Holidays); f.BadDate != "" {
 		return p, "holiday"
 	}
 	if len(p.Holidays) > reach.MaxHolidays {
@@ -142,25 +142,35 @@ func (f *form) policy() (p reach.Policy, fault string) {
 // The forms of holidays: as Brazilians write them, and as they are stored.
 var dateForms = [...]struct{ written, stored string }{{"02/01/2006", time.DateOnly}, {"02/01", "01-02"}}
 
-// dates reads the lines of a text. bad is the first line that is not a date.
-func dates(text string) (all []string, bad string) {
+const maxName = 100 // bytes of a holiday's name
+
+// dates reads the lines of a text. Each has a date, and can have the holiday's name. bad is the first line without a date.
+func dates(text string) (all []string, names map[string]string, bad string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		date, ok := rewrite(line, false)
+		written, name, _ := strings.Cut(line, " ")
+		date, ok := rewrite(written, false)
 		if !ok {
-			return nil, line
+			return nil, nil, line
 		}
 		all = append(all, date)
+		if name = web.Short(strings.TrimSpace(name), maxName); name != "" {
+			if names == nil {
+				names = map[string]string{}
+			}
+			names[date] = name
+		}
 	}
-	return all, ""
+	return all, names, ""
 }
 
-func brazilian(stored []string) string {
-	lines := make([]string, len(stored))
-	for i, date := range stored {
-		lines[i], _ = rewrite(date, true)
+func brazilian(p reach.Policy) string {
+	lines := make([]string, len(p.Holidays))
+	for i, date := range p.Holidays {
+		written, _ := rewrite(date, true)
+		lines[i] = strings.TrimSpace(written + " " + p.HolidayNames[date])
 	}
 	return strings.Join(lines, "\n")
 }

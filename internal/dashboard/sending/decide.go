@@ -126,20 +126,13 @@ func (s *Pages) confirm(p *web.Page) error {
 		return err
 	}
 	if sub.State == submission.StateSending { // a repeated confirmation
-		return sent(p, sub)
+		return s.sent(p, sub)
 	}
 	action := "campaign.dispatch"
 	if sub.Schedule != "" {
 		action = "campaign.schedule"
 	}
-	return s.step(p, sub, intake.Send, web.CampaignPath(sub.CampaignID), action, sent)
-}
-
-func sent(p *web.Page, sub submission.Submission) error {
-	if due := sub.Due(); !due.IsZero() {
-		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(due))
-	}
-	return p.Done(pathOf(sub), "sending.started", sub.Name)
+	return s.step(p, sub, intake.Send, web.CampaignPath(sub.CampaignID), action, s.sent)
 }
 
 const maxReason = 1000 // bytes
@@ -173,7 +166,7 @@ func (s *Pages) approved(p *web.Page, sub submission.Submission) error {
 	if sub.State != submission.StateSending && sub.State != submission.StateSent { // a repeated approval
 		return p.Redirect(pathOf(sub))
 	}
-	return sent(p, sub)
+	return s.sent(p, sub)
 }
 
 // cancel discards a submission. Messages that are sent already remain.

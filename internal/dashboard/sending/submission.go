@@ -17,7 +17,6 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/suppression"
 )
 
@@ -112,12 +111,12 @@ type view struct {
 	Minutes  int // of sending, 0 without a limit
 	Sample   sample
 	Quote    intake.Quote
-	Needed   bool          // a second person has to approve it
-	Own      bool          // the person has asked for approval
-	Unheard  string        // the reason of a refusal after another decision
-	Openings []reach.Group // when the messages go, if a send window applies
-	CannotGo int           // people whose window does not open in time
-	OnLists  []onList      // people whom lists keep from the message, by list
+	Needed   bool     // a second person has to approve it
+	Own      bool     // the person has asked for approval
+	Unheard  string   // the reason of a refusal after another decision
+	CannotGo int      // people whose window does not open in time
+	OnLists  []onList // people whom lists keep from the message, by list
+	starting
 }
 
 // render shows a submission in its state. notice is the key of a text, or "".
@@ -156,7 +155,7 @@ func (s *Pages) complete(p *web.Page, v *view) (err error) {
 	if v.Minutes, err = s.minutes(p, v.Check.Findings.Accepted-v.Sending.Accepted); err != nil {
 		return err
 	}
-	if err := s.addOpenings(p, v); err != nil {
+	if err := s.addHours(p, v); err != nil {
 		return err
 	}
 	if v.Quote, err = s.Intake.Quote(p.R.Context(), v.Submission); err != nil {
@@ -196,25 +195,6 @@ func (s *Pages) listNames(p *web.Page, f submission.Findings) (map[int]string, e
 	}
 	lists, err := s.Store.Lists(p.R.Context(), p.Session.Tenant)
 	return suppression.Names(lists), err
-}
-
-// addOpenings adds when the messages go.
-func (s *Pages) addOpenings(p *web.Page, v *view) error {
-	stored, err := s.Store.SendPolicy(p.R.Context(), p.Session.Tenant)
-	if err != nil {
-		return err
-	}
-	hours := stored.Of(v.Template.Traffic, nil)
-	if !hours.Limited() {
-		return nil
-	}
-	due := v.Due()
-	if due.IsZero() {
-		due = s.Now()
-	}
-	plan, cannotGo := hours.Plan(hours.InZones(v.Check.Findings.Zones), due, v.Until)
-	v.Openings, v.CannotGo = reach.Groups(plan), cannotGo
-	return nil
 }
 
 // minutes returns the time of sending at the agent's rate, 0 without a limit.

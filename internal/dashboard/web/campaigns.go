@@ -2,11 +2,13 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/settings/account"
 )
 
@@ -36,6 +38,7 @@ func OwnTemplate(p *Page, id string, read func(ctx context.Context, id string) (
 // CampaignStore reads and stores what pages of many campaigns show, and reads what a tenant without campaigns
 // has.
 type CampaignStore interface {
+	reach.Store
 	// Overview reads a campaign with its outcomes.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// KeepResults stores results without their opt-outs, unless newer ones are stored.
@@ -57,6 +60,9 @@ func (r ResultReader) Read(ctx context.Context, id campaign.ID) (campaign.Result
 	c, err := r.Store.Overview(ctx, id)
 	if err != nil {
 		return campaign.Results{}, err
+	}
+	if c, _, err = reach.Timed(ctx, r.Store, c, now); err != nil {
+		return campaign.Results{}, fmt.Errorf("read when campaign %s goes: %w", id.CampaignID, err)
 	}
 	found := c.Results(now)
 	r.Keep(ctx, id, found)

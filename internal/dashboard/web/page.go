@@ -289,6 +289,9 @@ func (p *Page) Date(date string) string {
 	return at.Format(p.translation.date)
 }
 
+// Moment returns a time as date and time in São Paulo, without its year.
+func (p *Page) Moment(at time.Time) string { return p.Day(at) + " " + p.Hour(at) }
+
 // Second is When with the second.
 func (p *Page) Second(at time.Time) string {
 	return at.In(localtime.SaoPaulo()).Format(p.translation.instant + ":05")

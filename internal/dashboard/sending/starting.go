@@ -1,0 +1,82 @@
+package sending
+
+import (
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/reach"
+)
+
+// starting is when the messages of a campaign go that is not sent yet.
+type starting struct {
+	// Starts is when the first message goes: at the schedule, or when the sending hours begin. It is zero for at once.
+	Starts   time.Time
+	Later    bool             // nothing goes at the schedule, or at once
+	Holidays []window.Holiday // on which nothing is sent before
+
+	due    time.Time // of the messages: the schedule, or now
+	groups []reach.Group
+}
+
+// addHours adds when the messages go.
+func (s *Pages) addHours(p *web.Page, v *view) error {
+	v.Starts = v.Due()
+	stored, err := s.Store.SendPolicy(p.R.Context(), p.Session.Tenant)
+	if err != nil {
+		return err
+	}
+	hours := stored.Of(v.Template.Traffic, nil)
+	if !hours.Limited() {
+		return nil
+	}
+	v.due = v.Due()
+	if now := s.Now(); v.due.Before(now) {
+		v.due = now
+	}
+	plan, cannotGo := hours.Plan(hours.InZones(v.Check.Findings.Zones), v.due, v.Until)
+	v.CannotGo = cannotGo
+	v.plan(hours, plan)
+	return nil
+}
+
+// plan adds the openings of the sending hours.
+func (s *starting) plan(hours reach.Hours, plan []reach.Opening) {
+	s.groups = reach.Groups(plan)
+	if first := s.groups; len(first) > 0 && first[0].OpensAt.After(s.due) {
+		s.Starts, s.Later = first[0].OpensAt, true
+	}
+	for _, o := range plan {
+		for _, h := range hours.Skipped(o.Zone, s.due, o.OpensAt) {
+			if !slices.Contains(s.Holidays, h) {
+				s.Holidays = append(s.Holidays, h)
+			}
+		}
+	}
+	slices.SortFunc(s.Holidays, func(a, b window.Holiday) int { return a.Date.Compare(b.Date) })
+}
+
+// Openings returns when the people of each time zone get their message, nothing if all of them get it when it is due.
+func (s starting) Openings(p *web.Page) []string {
+	if !slices.ContainsFunc(s.groups, func(g reach.Group) bool { return !g.OpensAt.Equal(s.due) }) {
+		return nil
+	}
+	if s.Starts.IsZero() {
+		return p.Openings(s.groups, s.due, s.due)
+	}
+	return p.Openings(s.groups, s.Starts, time.Time{})
+}
+
+// sent says what the confirmation of a campaign did: it was sent, or scheduled for the time that the page showed.
+func (s *Pages) sent(p *web.Page, sub submission.Submission) error {
+	due := sub.Due()
+	if shown, err := time.Parse(time.RFC3339, p.Field("starts")); err == nil && shown.After(s.Now()) {
+		due = shown
+	}
+	if !due.IsZero() {
+		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(due))
+	}
+	return p.Done(pathOf(sub), "sending.started", sub.Name)
+}

@@ -1,0 +1,75 @@
+package reach
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
+)
+
+// Times are when the unsent messages of a campaign go.
+type Times struct {
+	// Waiting are those of WaitingOf, and the messages of batches that are not released if they go later than they are due.
+	Waiting  []Waiting
+	Holidays []window.Holiday // that keep them from being sent, by date
+}
+
+// Timed returns a campaign whose batches have Goes, and what its messages wait for. It reads nothing if no hours apply to
+// the campaign, and otherwise as much as WaitingOf.
+func Timed(ctx context.Context, store Store, c campaign.Campaign, now time.Time) (campaign.Campaign, Times, error) {
+	if !c.CancelledAt.IsZero() { // what is left is being stopped
+		return c, Times{}, nil
+	}
+	o, paused, shared := newOpenings(store, c.Tenant), c.Paused(), true
+	for i, b := range c.Batches {
+		messages, due := unsentIn(b, now)
+		waits, err := o.of(ctx, b.Batch, messages, due)
+		if err != nil {
+			return c, Times{}, err
+		}
+		b.Goes = firstOf(waits)
+		if !o.addPaused(b, paused) {
+			o.add(later(waits, b, due)...)
+		}
+		if b.Goes.IsZero() {
+			continue
+		}
+		if shared { // with a cache
+			c.Batches, shared = slices.Clone(c.Batches), false
+		}
+		c.Batches[i] = b
+	}
+	return c, Times{o.sorted(), o.closedOn()}, nil
+}
+
+// unsentIn returns the messages of a batch that no task sends yet, by zone, and when they are due. While a batch is being
+// sent, only the zones of those that wait are known.
+func unsentIn(b campaign.BatchProgress, now time.Time) (messages []window.Count, due time.Time) {
+	if b.State != campaign.BatchPending || b.Cancelled() {
+		return b.Held, now
+	}
+	if b.Due.Before(now) {
+		return b.Zones, now
+	}
+	return b.Zones, b.Due
+}
+
+// firstOf returns when the first of the messages go, zero if that is unknown, or if none goes.
+func firstOf(waits []Waiting) (at time.Time) {
+	for _, w := range waits {
+		if !w.Never {
+			at = first(at, w.OpensAt)
+		}
+	}
+	return at
+}
+
+// later returns the waits without those of a batch that is not released whose messages go when they are due.
+func later(waits []Waiting, b campaign.BatchProgress, due time.Time) []Waiting {
+	if b.State != campaign.BatchPending {
+		return waits
+	}
+	return slices.DeleteFunc(waits, func(w Waiting) bool { return w.OpensAt.Equal(due) })
+}
