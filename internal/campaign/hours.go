@@ -30,7 +30,7 @@ func (p BatchProgress) awaitsHours(now time.Time) bool {
 	case p.State == BatchPending:
 		return !p.Scheduled && p.Goes.After(now)
 	}
-	return p.closed() >= p.Pending()
+	return p.closed() >= p.Pending() && (p.Goes.IsZero() || p.Goes.After(now))
 }
 
 // awaitsHours reports whether messages of the campaign wait for the sending hours, and no message can go now.

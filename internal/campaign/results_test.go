@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 )
 
 // settled are results of a completed campaign, whose last batch was sent an hour before.
@@ -146,5 +147,70 @@ func TestResults_Waiting(t *testing.T) {
 	c.Batches = append(c.Batches, failing)
 	if !c.Results(at).Stalled {
 		t.Error("a campaign with a failing batch is not stalled")
+	}
+}
+
+// A campaign awaits its hours if no message can go before them, and never in the API.
+func TestResults_AwaitsHours(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	held := func(sent, held int) campaign.BatchProgress {
+		return campaign.BatchProgress{
+			Batch: campaign.Batch{State: campaign.BatchSending, Accepted: 10, Due: at},
+			Head:  campaign.LedgerSummary{Counts: map[campaign.Outcome]int{campaign.OutcomeSent: sent}},
+			Held:  []window.Count{{Zone: window.Manaus, Messages: held}}, Goes: at.Add(time.Hour),
+		}
+	}
+	pending := func(goes time.Time, scheduled bool) campaign.BatchProgress {
+		return campaign.BatchProgress{Batch: campaign.Batch{State: campaign.BatchPending, Accepted: 10, Due: at, Scheduled: scheduled}, Goes: goes}
+	}
+	for name, test := range map[string]struct {
+		batches []campaign.BatchProgress
+		want    campaign.Status
+		next    time.Duration
+		waiting int
+	}{
+		"all are held":           {[]campaign.BatchProgress{held(0, 10)}, campaign.StatusAwaitsHours, time.Hour, 10},
+		"the rest is held":       {[]campaign.BatchProgress{held(7, 3)}, campaign.StatusAwaitsHours, time.Hour, 3},
+		"some are on their way":  {[]campaign.BatchProgress{held(0, 3)}, campaign.StatusSending, time.Hour, 3},
+		"one batch is sent":      {[]campaign.BatchProgress{held(10, 0), held(0, 10)}, campaign.StatusAwaitsHours, time.Hour, 10},
+		"one batch can go":       {[]campaign.BatchProgress{held(0, 0), held(0, 10)}, campaign.StatusSending, time.Hour, 10},
+		"not released":           {[]campaign.BatchProgress{pending(at.Add(2*time.Hour), false)}, campaign.StatusAwaitsHours, 2 * time.Hour, 10},
+		"not released, and open": {[]campaign.BatchProgress{pending(at, false)}, campaign.StatusSending, 0, 10},
+		"scheduled":              {[]campaign.BatchProgress{pending(at.Add(2*time.Hour), true)}, campaign.StatusScheduled, 2 * time.Hour, 10},
+		"scheduled after held":   {[]campaign.BatchProgress{pending(at.Add(2*time.Hour), true), held(0, 10)}, campaign.StatusAwaitsHours, time.Hour, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := campaign.Campaign{BatchCount: len(test.batches), Batches: test.batches}
+			r := c.Results(at)
+			if r.Status != test.want || !r.Next.Equal(at.Add(test.next)) || r.Waiting != test.waiting {
+				t.Errorf("%s, %d wait until %v, want %s, %d", r.Status, r.Waiting, r.Next, test.want, test.waiting)
+			}
+			if got := c.Status(); got == campaign.StatusAwaitsHours {
+				t.Error("the API has the status of the dashboard")
+			}
+			if c.PausedAt = at; c.Results(at).Status != campaign.StatusPaused {
+				t.Errorf("paused, it is %s", c.Results(at).Status)
+			}
+		})
+	}
+}
+
+// Results of a campaign that awaits its hours are not current when these begin.
+func TestResults_CurrentUntilHoursBegin(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)
+	r := campaign.Results{At: at, Status: campaign.StatusAwaitsHours, Batches: 1, Next: at.Add(30 * time.Second)}
+	of := campaign.Summary{Batches: 1}
+	if !r.Current(of, at.Add(29*time.Second)) || r.Current(of, at.Add(30*time.Second)) {
+		t.Error("the results are not current until the hours begin")
+	}
+	r.Next = at.Add(time.Hour)
+	if r.Current(of, at.Add(time.Minute)) || !r.AwaitsHours(of, at.Add(59*time.Minute)) || r.AwaitsHours(of, at.Add(time.Hour)) {
+		t.Error("the campaign does not await its hours until they begin")
+	}
+	if of.PausedAt = at; r.AwaitsHours(of, at.Add(time.Minute)) {
+		t.Error("a campaign that was paused since awaits its hours")
 	}
 }

@@ -181,7 +181,10 @@ func TestPlan_CannotGo(t *testing.T) {
 	hours := usual().Of(campaign.Promotion, nil)
 	messages := hours.InZones(map[window.Zone]int{0: 5, window.SaoPaulo: 10, window.RioBranco: 3})
 	plan, cannotGo := hours.Plan(messages, night, night.Add(10*time.Hour)) // 10:00 in São Paulo, 8:00 in Rio Branco
-	want := []reach.Group{{OpensAt: night.Add(9 * time.Hour), Messages: 15}, {OpensAt: night.Add(11 * time.Hour), Messages: 3}}
+	want := []reach.Group{
+		{OpensAt: night.Add(9 * time.Hour), Zones: []window.Zone{window.SaoPaulo}, Messages: 15},
+		{OpensAt: night.Add(11 * time.Hour), Zones: []window.Zone{window.RioBranco}, Messages: 3},
+	}
 	if diff := cmp.Diff(want, reach.Groups(plan)); diff != "" || cannotGo != 3 {
 		t.Errorf("%d cannot go (-want +got):\n%s", cannotGo, diff)
 	}

@@ -1,9 +1,11 @@
 package window_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"campaign-dispatch/internal/campaign/window"
@@ -141,5 +143,57 @@ func TestParseClock(t *testing.T) {
 		if minute, ok := window.ParseClock(bad); ok {
 			t.Errorf("%q is read as minute %d", bad, minute)
 		}
+	}
+}
+
+// The offsets are those of the time zone database, and the local clock of Amazonas is the one by which it opens last.
+func TestZone_Offset(t *testing.T) {
+	t.Parallel()
+	noon := at(t, "2026-11-30T12:00:00Z")
+	for _, z := range window.All() {
+		offset := strings.ReplaceAll(z.Local(noon).Format("-07"), "-0", "−")
+		if z == window.Amazonas {
+			offset += "/" + window.Manaus.Offset()
+		}
+		if z.Offset() != offset {
+			t.Errorf("%v: %s, want %s", z, z.Offset(), offset)
+		}
+	}
+	if window.Amazonas.Local(noon).Hour() != window.RioBranco.Local(noon).Hour() || window.Zone(0).Offset() != "" {
+		t.Error("the clock of Amazonas is not that of Acre, or the zero zone has an offset")
+	}
+}
+
+func TestSkipped(t *testing.T) {
+	t.Parallel()
+	w := shop()
+	w.Names = map[string]string{"07-09": "Revolução de 1932"}
+	day := func(date string) time.Time { return at(t, date+"T00:00:00Z") }
+	for name, test := range map[string]struct {
+		at   string
+		want []window.Holiday
+	}{
+		"open":                         {"2026-11-30T12:00:00-03:00", nil},
+		"a night":                      {"2026-11-30T22:00:00-03:00", nil},
+		"Christmas and a day before":   {"2026-12-23T22:00:00-03:00", []window.Holiday{{Date: day("2026-12-24")}, {Date: day("2026-12-25"), National: "12-25"}}},
+		"a local holiday with a name":  {"2027-07-09T12:00:00-03:00", []window.Holiday{{Date: day("2027-07-09"), Name: "Revolução de 1932"}}},
+		"Good Friday":                  {"2027-03-26T08:00:00-03:00", []window.Holiday{{Date: day("2027-03-26"), National: window.GoodFriday}}},
+		"the evening of a holiday":     {"2027-07-09T22:00:00-03:00", nil},
+		"a Sunday before a holiday":    {"2027-11-14T12:00:00-03:00", []window.Holiday{{Date: day("2027-11-15"), National: "11-15"}}},
+		"Easter Sunday, always closed": {"2027-03-28T12:00:00-03:00", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			due := at(t, test.at)
+			got := w.Skipped(window.SaoPaulo, due, w.Opens(window.SaoPaulo, due))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("holidays (-want +got):\n%s", diff)
+			}
+		})
+	}
+	open := w
+	open.OffHolidays = false
+	if got := open.Skipped(window.SaoPaulo, day("2026-12-24"), day("2026-12-27")); got != nil {
+		t.Errorf("open on holidays, and closed on %v", got)
 	}
 }

@@ -44,8 +44,8 @@ func (r row) When() time.Time {
 
 // unsent reports whether the campaign waits for its time, and nothing of it was sent yet.
 func (r row) unsent() bool {
-	waits := r.Status == campaign.StatusScheduled || r.Status == campaign.StatusAwaitsHours
-	return waits && r.Sent+r.Lost == 0
+	due := r.Status == campaign.StatusScheduled || r.Status == campaign.StatusAwaitsHours
+	return due && r.Sent+r.Lost == 0
 }
 
 func (r row) Counted() bool {

@@ -93,6 +93,26 @@ func TestChange(t *testing.T) {
 	}
 }
 
+// A local holiday can have a name. The page shows it, and the zones with their names.
+func TestChange_HolidayNames(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	const entered = "09/07 Revolução de 1932\n24/12/2026\n25/01   Aniversário da cidade"
+	saved := o.admin.Post(hours.Path, mondays(url.Values{"holidays": {entered}}))
+	want := map[string]string{"07-09": "Revolução de 1932", "01-25": "Aniversário da cidade"}
+	if diff := cmp.Diff(want, o.stored().HolidayNames); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+	page := o.admin.Follow(saved)
+	if !strings.Contains(page.Body, strings.ReplaceAll(entered, "   ", " ")) || !strings.Contains(page.Text(), "Acre (−5) The west of AM (−5/−4)") {
+		t.Errorf("the page shows %s", page.Body)
+	}
+	o.admin.Post(hours.Path, mondays(url.Values{"holidays": {strings.ReplaceAll(entered, "1932", "32")}}))
+	if p := o.stored(); p.Revision != 2 || p.HolidayNames["07-09"] != "Revolução de 32" {
+		t.Errorf("after a change of a name only, %+v is stored", p)
+	}
+}
+
 func TestChange_Refused(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

@@ -20,6 +20,7 @@ import (
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
@@ -150,6 +151,33 @@ func TestShow_NextCampaigns(t *testing.T) {
 	}
 	if !strings.Contains(a.Text(), "3 people") {
 		t.Errorf("a campaign of 3 people is shown as %s", a.Text())
+	}
+}
+
+// A campaign that waits for its sending hours is a next one, with the time at which it goes. So is what waits of one
+// that is being sent, and a scheduled one whose hours begin later.
+func TestShow_NextWithinHours(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.must(s.store.SaveSendPolicy(t.Context(), s.tenant, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
+	held := func(zones ...window.Count) func(b *campaign.Batch) {
+		return func(b *campaign.Batch) {
+			b.Zones = zones
+			for _, c := range zones {
+				b.WaitingZones = b.WaitingZones.With(c.Zone)
+			}
+		}
+	}
+	s.accept("Held", held(window.Count{Zone: window.SaoPaulo, Messages: 2}, window.Count{Zone: window.RioBranco, Messages: 1}))
+	s.accept("Acre", held(window.Count{Zone: window.RioBranco, Messages: 3}))
+	s.accept("Scheduled", func(b *campaign.Batch) {
+		b.State, b.Scheduled, b.Due, b.Zones = campaign.BatchPending, true, now.Add(24*time.Hour), []window.Count{{Zone: window.CampoGrande, Messages: 3}}
+	})
+	s.accept("Sending", func(*campaign.Batch) {})
+	text := s.admin.Get(overview.Path).Text()
+	const want = "Held 3 people 2 Mar 2037, 09:00 Scheduled 3 people 2 Mar 2037, 10:00 Acre 3 people 2 Mar 2037, 11:00"
+	if !strings.Contains(text, want) || strings.Contains(text, "Sending 3 people") {
+		t.Errorf("the next campaigns lack %q: %s", want, text)
 	}
 }
 

@@ -245,11 +245,100 @@ func TestReview_SendingHours(t *testing.T) {
 	c.policy.Rules = map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}
 	c.stored.Schedule, c.stored.NotAfter = "2037-11-22T12:00:00Z", "2037-11-23T13:00:00Z" // from Sunday to Monday 10:00 in Brasília
 	text := c.author.Get(path).Text()
-	for _, want := range []string{"2 people from 23 Nov 2037, 09:00 on", "1 person from 23 Nov 2037, 11:00 on", "1 person gets nothing"} {
+	for _, want := range []string{
+		"Start 23 Nov 2037, 09:00", "Scheduled for 22 Nov 2037, 09:00, outside the sending hours.",
+		"The South, the Southeast, Goiás and DF: 2, at 09:00 Acre: 1, at 09:00 local time", "1 person gets nothing", "Schedule for 3 people",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}
 	}
+}
+
+// If nothing can go now, the review and the approval say when it goes, and their buttons schedule.
+func TestReview_Closed(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		zones  map[window.Zone]int
+		starts string
+		says   []string
+		lacks  string // of the page, "" for nothing
+	}{
+		"all closed": {
+			map[window.Zone]int{window.SaoPaulo: 1, window.RioBranco: 1, window.Amazonas: 1}, "21/11/2037 10:00",
+			[]string{"Agora está fora do horário de envio.", "Sul, Sudeste, Goiás e DF: 1, às 10:00 Acre e oeste do AM: 2, às 10:00 de lá"}, "Assim que",
+		},
+		"one clock": {map[window.Zone]int{window.RioBranco: 3}, "21/11/2037 12:00", []string{"Acre: 3, às 10:00 de lá"}, "Assim que"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for person, button := range map[string]string{"author": "Agendar para 3 pessoas", "approver": "Aprovar e agendar para 3 pessoas"} {
+				c := newCompany(t, submission.StateReady)
+				who, send := c.author, c.confirm
+				if person == "approver" {
+					c = waiting(t)
+					who, send = c.approver, func(who webtest.Person) webtest.Answer { return c.decide(who, "approve") }
+				}
+				who.Language = "pt-BR"
+				c.policy.Rules = map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}
+				c.stored.Check.Findings.Zones = test.zones
+				page := who.Get(path)
+				says(t, page, http.StatusOK, append(test.says, "Início "+test.starts, button)...)
+				if strings.Contains(page.Text(), test.lacks) {
+					t.Errorf("the %s reads %q:\n%s", person, test.lacks, page.Text())
+				}
+				if a := send(who); a.Status != http.StatusSeeOther {
+					t.Errorf("the %s gets %d", person, a.Status)
+				}
+			}
+		})
+	}
+}
+
+// What the confirmation says is what the page said: scheduled for the opening, or begun.
+func TestConfirm_Closed(t *testing.T) {
+	t.Parallel()
+	for starts, want := range map[string]string{
+		"2037-11-21T13:00:00Z": "The campaign “Natal” is scheduled for 21 Nov 2037, 10:00.",
+		"2037-11-21T11:00:00Z": "The sending of the campaign “Natal” has begun.", // the hours have begun since
+		"tomorrow":             "The sending of the campaign “Natal” has begun.",
+	} {
+		c := newCompany(t, submission.StateReady)
+		a := c.author.Post(path+"/confirm", url.Values{"hash": {c.stored.Shown()}, "starts": {starts}})
+		says(t, c.author.Follow(a), http.StatusOK, want)
+	}
+}
+
+// If some can go now, the campaign is sent, and the review says who waits.
+func TestReview_PartlyOpen(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateReady)
+	rule := reach.Usual()
+	rule.Week[time.Saturday] = window.Hours{From: 8 * 60, Until: 16 * 60}
+	c.policy.Rules = map[campaign.Traffic]reach.Rule{campaign.Promotion: rule}
+	c.stored.Check.Findings.Zones = map[window.Zone]int{window.SaoPaulo: 2, window.RioBranco: 1}
+	c.author.Language = "pt-BR"
+	says(t, c.author.Get(path), http.StatusOK, "Início Assim que você confirmar", "Enviar para 3 pessoas", "DF: 2, na hora Acre: 1, às 08:00 de lá")
+	c.from = 3
+	says(t, c.author.Get(path), http.StatusOK, "Início Assim que for aprovada")
+	c.stored.Check.Findings.Zones = map[window.Zone]int{window.SaoPaulo: 3}
+	if text := c.author.Get(path).Text(); strings.Contains(text, "Horário de envio") {
+		t.Errorf("all can go now, and the page says:\n%s", text)
+	}
+}
+
+// The review names the holidays that keep messages from being sent.
+func TestReview_Holidays(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateReady)
+	c.policy = reach.Policy{
+		Rules:    map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()},
+		Holidays: []string{"12-24"}, HolidayNames: map[string]string{"12-24": "Véspera de Natal"},
+	}
+	c.stored.Check.Findings.Zones = map[window.Zone]int{window.SaoPaulo: 3}
+	c.stored.Schedule = "2037-12-24T12:00:00Z"
+	c.author.Language = "pt-BR"
+	says(t, c.author.Get(path), http.StatusOK, "Início 26/12/2037 10:00", "Sem envio em feriado: 24/12 (Véspera de Natal), 25/12 (Natal).")
 }
 
 func TestConfirm(t *testing.T) {
