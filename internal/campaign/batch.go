@@ -192,7 +192,7 @@ type Batch struct {
 	Classes  Classes
 	Prices   Prices // as accepted, zero if there were none
 	// Reserved is the amount that the batch has reserved from the tenant's budget on the day
-	// ReservedOn. Both are empty without a reservation, and after the batch has closed.
+	// ReservedOn. Both are empty without a reservation, and after the batch was completed.
 	Reserved   Money
 	ReservedOn string
 }

@@ -61,7 +61,7 @@ const (
 	// event can arrive before its message is recorded.
 	maxReceives = 5
 	atOnce      = 32 // number of batches or answers processed concurrently
-	// maxBatches is the size of the batch cache. An entry takes about 300 bytes.
+	// maxBatches is the size of the batch cache. An entry takes about 400 bytes, with both classes up to 250 more.
 	maxBatches = 10_000
 )
 
@@ -182,11 +182,13 @@ func (a *Applier) findBatch(ctx context.Context, key campaign.BatchKey) (campaig
 
 // immutableFields returns the immutable fields of a batch with an agent. They are cached
 // for the life of the process, so that an event costs only the read of the ledger head.
-// Other fields are read when needed.
+// Other fields are read when needed. The reservation does not change after the release, until the
+// completion frees it: whoever frees it checks it.
 func immutableFields(b campaign.Batch) campaign.Batch {
 	return campaign.Batch{
 		BatchRef: b.BatchRef, Key: b.Key, Accepted: b.Accepted, AcceptedAt: b.AcceptedAt, AgentID: b.AgentID,
 		TapKey: b.TapKey, Due: b.Due, Test: b.Test,
+		Classes: b.Classes, Prices: b.Prices, Reserved: b.Reserved, ReservedOn: b.ReservedOn,
 	}
 }
 

@@ -79,6 +79,33 @@ func TestHandle_KnownBatch(t *testing.T) {
 	}
 }
 
+// The event that completes a batch frees the price of the messages that were not delivered, also if the campaign
+// awaits parts of its file.
+func TestHandle_FreesReservation(t *testing.T) {
+	t.Parallel()
+	for name, parts := range map[string]int{"last batch": 0, "parts to come": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReleased()
+			r.toCome, r.batchLedger.completed = parts, parts // of two batches
+			r.batch.Prices, r.batch.Classes = campaign.Prices{Basic: 10, Single: 20}, campaign.Classes{Basic: 1, Bits: []byte{1}}
+			r.batch.Reserved, r.batch.ReservedOn = 50, "2026-11-30"
+			apply := r.process()
+			for index, kind := range []reaction.EventKind{reaction.EventDelivered, reaction.EventExpired, reaction.EventDelivered} {
+				if r.released != 0 {
+					t.Errorf("%d freed before event %d", r.released, index)
+				}
+				if err := apply(t, kind, index); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r.released != 20 || r.completed != 1+parts || r.closed != 1-parts {
+				t.Errorf("freed %d, completed %d times, closed %d times", r.released, r.completed, r.closed)
+			}
+		})
+	}
+}
+
 // The messages of a test do not count on any day, and those of other batches do.
 func TestHandle_TestNotCounted(t *testing.T) {
 	t.Parallel()

@@ -63,13 +63,31 @@ func (r *Recorder) completeNow(ctx context.Context, b campaign.Batch) error {
 	return err
 }
 
-// completeBatch completes a batch. It reports whether the batch was not completed before.
+// completeBatch completes a batch and frees what it has reserved from the budget for messages that were not
+// delivered. It reports whether the batch was not completed before.
 func (r *Recorder) completeBatch(ctx context.Context, b *campaign.Batch) (moved bool, err error) {
+	unused, err := r.unused(ctx, *b)
+	if err != nil {
+		return false, err
+	}
 	check := r.Now().Add(r.SweepAfter)
-	if moved, err = r.Store.CompleteBatch(ctx, b.BatchRef, check); moved {
-		b.NextCheck = check
+	if moved, err = r.Store.CompleteBatch(ctx, *b, unused, check); moved {
+		b.NextCheck, b.Reserved, b.ReservedOn = check, 0, ""
 	}
 	return moved, err
+}
+
+// unused returns what an ended batch has reserved for messages that were not delivered. The outcomes are read
+// only for a batch with a reservation.
+func (r *Recorder) unused(ctx context.Context, b campaign.Batch) (campaign.Money, error) {
+	if b.Reserved == 0 {
+		return 0, nil
+	}
+	head, err := r.Store.LedgerHead(ctx, b.Key)
+	if err != nil {
+		return 0, err
+	}
+	return b.Unused(head.Outcome), nil
 }
 
 // Complete completes a batch whose messages all have final outcomes. It can be repeated. If
@@ -123,16 +141,12 @@ func (r *Recorder) endCampaign(ctx context.Context, id campaign.ID, progress cam
 	return nil
 }
 
-// Close ends the checks of a completed or cancelled batch. It frees what the batch has reserved
-// from the budget for messages that were not delivered. It can be repeated.
+// Close ends the checks of a completed or cancelled batch. A batch that still has a reservation frees what it
+// has reserved for messages that were not delivered. It can be repeated.
 func (r *Recorder) Close(ctx context.Context, b campaign.Batch) error {
-	var unused campaign.Money
-	if b.Reserved > 0 {
-		head, err := r.Store.LedgerHead(ctx, b.Key)
-		if err != nil {
-			return err
-		}
-		unused = b.Unused(head.Outcome)
+	unused, err := r.unused(ctx, b)
+	if err != nil {
+		return err
 	}
 	return r.Store.CloseBatch(ctx, b, unused)
 }

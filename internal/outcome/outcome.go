@@ -21,7 +21,8 @@ type Store interface {
 	AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, fresh []campaign.Change) (ledger.Head, error)
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
-	CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
+	// CompleteBatch completes a batch, removes its reservation and frees the unused part of it. It reports whether it did.
+	CompleteBatch(ctx context.Context, b campaign.Batch, unused campaign.Money, nextCheck time.Time) (bool, error)
 	Progress(ctx context.Context, id campaign.ID) (campaign.Progress, error)
 	// EndPause ends the pause of a completed campaign, unless it was resumed or got another batch since p was read.
 	EndPause(ctx context.Context, id campaign.ID, p campaign.Progress) error

@@ -84,8 +84,9 @@ func (b *batchLedger) MarkSent(_ context.Context, _ campaign.BatchRef, next time
 	return true, b.finishErr
 }
 
-func (b *batchLedger) CompleteBatch(_ context.Context, _ campaign.BatchRef, check time.Time) (bool, error) {
+func (b *batchLedger) CompleteBatch(_ context.Context, _ campaign.Batch, unused campaign.Money, check time.Time) (bool, error) {
 	b.completed++
+	b.released += unused
 	b.nextCheck = check
 	return true, nil
 }

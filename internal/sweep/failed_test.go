@@ -88,7 +88,7 @@ type partsOutcomes struct {
 
 func (partsOutcomes) CloseBatch(context.Context, campaign.Batch, campaign.Money) error { return nil }
 
-func (partsOutcomes) CompleteBatch(context.Context, campaign.BatchRef, time.Time) (bool, error) {
+func (partsOutcomes) CompleteBatch(context.Context, campaign.Batch, campaign.Money, time.Time) (bool, error) {
 	return false, nil
 }
 

@@ -83,8 +83,8 @@ func (m mortal) FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.
 	return call(m, "FindBatch", func() (campaign.Batch, error) { return m.w.store.FindBatch(ctx, key) })
 }
 
-func (m mortal) CompleteBatch(ctx context.Context, ref campaign.BatchRef, next time.Time) (bool, error) {
-	return call(m, "CompleteBatch", func() (bool, error) { return m.w.store.CompleteBatch(ctx, ref, next) })
+func (m mortal) CompleteBatch(ctx context.Context, b campaign.Batch, unused campaign.Money, next time.Time) (bool, error) {
+	return call(m, "CompleteBatch", func() (bool, error) { return m.w.store.CompleteBatch(ctx, b, unused, next) })
 }
 
 func (m mortal) Progress(ctx context.Context, id campaign.ID) (campaign.Progress, error) {

@@ -179,6 +179,13 @@ func (s *BatchStore) updateUnreserved(
 func (s *BatchStore) releaseWith(
 	ctx context.Context, b campaign.Batch, unused campaign.Money, update, condition string, values Item,
 ) error {
+	return s.writeAll(ctx, "update batch "+b.BatchID, s.releasing(b, unused, update, condition, values)...)
+}
+
+// releasing returns the writes of releaseWith. The first one is that of the batch.
+func (s *BatchStore) releasing(
+	b campaign.Batch, unused campaign.Money, update, condition string, values Item,
+) []types.TransactWriteItem {
 	remove := " REMOVE "
 	if _, after, removes := strings.Cut(update, "REMOVE "); removes {
 		update, remove = strings.TrimSuffix(update, "REMOVE "+after), "REMOVE "+after+", "
@@ -189,7 +196,7 @@ func (s *BatchStore) releaseWith(
 	if unused > 0 {
 		items = append(items, s.changeBudgets(b.Tenant, campaign.Release(b.ReservedOn, unused))...)
 	}
-	return s.writeAll(ctx, "update batch "+b.BatchID, items...)
+	return items
 }
 
 // rescheduleReserved is RescheduleBatch for a batch with a reservation. It moves the reservation

@@ -67,6 +67,29 @@ func TestCloseBatch_ChangedReservation(t *testing.T) {
 	}
 }
 
+// The completion frees the unused price once, and not for another reservation than the row's.
+func TestCompleteBatch_Reservation(t *testing.T) {
+	t.Parallel()
+	s, b := newStore(t), priced(campaign.BatchSent)
+	accept(t, s, b)
+	complete := func(reserved campaign.Money, want bool) {
+		t.Helper()
+		read := b
+		read.Reserved = reserved
+		if done, err := s.CompleteBatch(t.Context(), read, 5_000_000, later); done != want || err != nil {
+			t.Errorf("completed with a reservation of %s: %t, %v", reserved, done, err)
+		}
+	}
+	complete(8_000_000, false)
+	wantReserved(t, s, b.Tenant, "2100-03-01", "9.00 of 9.00")
+	complete(9_000_000, true)
+	complete(9_000_000, false)
+	wantReserved(t, s, b.Tenant, "2100-03-01", "4.00 of 4.00")
+	if now, err := s.Batch(t.Context(), b.BatchRef); err != nil || now.Reserved != 0 || now.ReservedOn != "" {
+		t.Errorf("the completed batch has reserved %s on %q: %v", now.Reserved, now.ReservedOn, err)
+	}
+}
+
 func TestBatch_Price(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -132,24 +132,38 @@ func stateIn(values Item, states ...campaign.BatchState) string {
 	return "#state IN (" + strings.Join(names, ", ") + ")"
 }
 
-// CompleteBatch moves a batch whose messages all have final outcomes to completed and
-// counts it in its campaign, and reports whether it did. Sweep keeps checking it until
-// CloseBatch, because the campaign may be complete too.
-func (s *BatchStore) CompleteBatch(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error) {
+// CompleteBatch moves a batch whose messages all have final outcomes to completed, counts it in its campaign, removes
+// its reservation and frees the unused part of it. It reports whether it did: not if the batch was completed before, or
+// has another reservation. Sweep keeps checking it until CloseBatch, because the campaign may be complete too.
+func (s *BatchStore) CompleteBatch(
+	ctx context.Context, b campaign.Batch, unused campaign.Money, nextCheck time.Time,
+) (completed bool, err error) {
+	doing := "complete batch " + b.BatchID
+	err = untilDecided(ctx, doing, maxEdits, func(int) error {
+		reasons, err := s.transact(ctx, s.completion(b, unused, nextCheck), rand.Text())
+		if err == nil && slices.ContainsFunc(reasons, isConflict) {
+			err = campaign.ErrLostRace
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+		completed = len(reasons) == 0
+		return nil
+	})
+	return completed, err
+}
+
+func (s *BatchStore) completion(b campaign.Batch, unused campaign.Money, nextCheck time.Time) []types.TransactWriteItem {
 	now := millis(s.Now()) // the batch that was completed last has the time of its campaign
-	values := Item{":to": text(campaign.BatchCompleted), ":next": millis(nextCheck), ":shard": text(s.dueShard(ref)), ":now": now}
+	values := Item{":to": text(campaign.BatchCompleted), ":next": millis(nextCheck), ":shard": text(s.dueShard(b.BatchRef)), ":now": now}
 	condition := stateIn(values, campaign.BatchReleasing, campaign.BatchSending, campaign.BatchSent)
-	reasons, err := s.transact(ctx, []types.TransactWriteItem{
-		s.update(batchKey(ref), "SET #state = :to, #due = :shard, nextCheck = :next, closedAt = :now", condition, values),
-		s.update(progressKey(ref.ID), "SET completedAt = :now ADD completed :one", "", Item{":one": number(1), ":now": now}),
-	}, rand.Text())
-	if err == nil && slices.ContainsFunc(reasons, isConflict) {
-		err = campaign.ErrLostRace
+	const update = "SET #state = :to, #due = :shard, nextCheck = :next, closedAt = :now"
+	items := []types.TransactWriteItem{s.update(batchKey(b.BatchRef), update, condition, values)}
+	if b.Reserved > 0 {
+		items = s.releasing(b, unused, update, condition, values)
 	}
-	if err != nil {
-		return false, fmt.Errorf("complete batch %s: %w", ref.BatchID, err)
-	}
-	return len(reasons) == 0, nil
+	counted := s.update(progressKey(b.ID), "SET completedAt = :now ADD completed :one", "", Item{":one": number(1), ":now": now})
+	return append(items, counted)
 }
 
 // Progress returns the completed and total batches of a campaign.
@@ -209,8 +223,8 @@ func (s *BatchStore) SetFailingTime(ctx context.Context, b campaign.Batch, faili
 	return s.updateBatch(ctx, b.BatchRef, "SET failingMillis = :for, failedAt = :at", condition, values)
 }
 
-// CloseBatch removes a completed or cancelled batch from DueIndex and from the batches that wait. It also removes the
-// batch's reservation and releases the unused part of it. The error wraps
+// CloseBatch removes a completed or cancelled batch from DueIndex and from the batches that wait. If the batch has a
+// reservation, it also removes it and releases the unused part of it. The error wraps
 // campaign.ErrLostRace if the reservation has changed since the batch was read.
 func (s *BatchStore) CloseBatch(ctx context.Context, b campaign.Batch, unused campaign.Money) error {
 	const update = "REMOVE #due, nextCheck, listOf, listAs"

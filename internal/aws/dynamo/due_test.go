@@ -79,7 +79,7 @@ func TestBatch_StateChanges(t *testing.T) {
 			campaign.BatchSent, next,
 		},
 		"CompleteBatch": {
-			func(b campaign.Batch) (bool, error) { return store.CompleteBatch(t.Context(), b.BatchRef, next) },
+			func(b campaign.Batch) (bool, error) { return store.CompleteBatch(t.Context(), b, 0, next) },
 			[]campaign.BatchState{campaign.BatchReleasing, campaign.BatchSending, campaign.BatchSent},
 			campaign.BatchCompleted, next,
 		},
@@ -321,7 +321,7 @@ func TestWaits(t *testing.T) {
 	paused.Waits.Paused = false
 	postpone(paused)
 	waiting(closed.BatchRef)
-	if completed, err := s.CompleteBatch(t.Context(), closed.BatchRef, later); !completed || err != nil {
+	if completed, err := s.CompleteBatch(t.Context(), closed, 0, later); !completed || err != nil {
 		t.Fatalf("completed %t, %v", completed, err)
 	}
 	must(t, s.CloseBatch(t.Context(), closed, 0))

@@ -203,7 +203,7 @@ func TestSaveTenant_AgentWithOpenBatches(t *testing.T) {
 	}
 	a.now = a.now.Add(3 * account.AgentRest)
 	a.refuses(next, a.agent, "1 open batches with it")
-	if _, err := a.CompleteBatch(t.Context(), open.BatchRef, a.now); err != nil {
+	if _, err := a.CompleteBatch(t.Context(), open, 0, a.now); err != nil {
 		t.Fatal(err)
 	}
 	closed := a.now

@@ -294,7 +294,7 @@ func TestList_Filters(t *testing.T) {
 		b := d.accept(uuid(), name, 1, 3, func(b *campaign.Batch) { b.AcceptedAt = noon.Add(time.Duration(i) * time.Minute) })
 		if name == "Entregas" {
 			d.record(b, campaign.OutcomeRead, "", 0, 2, noon)
-			_, err := d.store.CompleteBatch(t.Context(), b.BatchRef, noon)
+			_, err := d.store.CompleteBatch(t.Context(), b, 0, noon)
 			d.must(err)
 		}
 	}

@@ -52,7 +52,7 @@ func TestList_Results(t *testing.T) {
 		t.Errorf("10 seconds later, the list does not say %q:\n%s", second, text)
 	}
 	d.record(b, campaign.OutcomeRead, "", 0, 999, noon)
-	_, err := d.store.CompleteBatch(t.Context(), b.BatchRef, noon)
+	_, err := d.store.CompleteBatch(t.Context(), b, 0, noon)
 	d.must(err)
 	if text := d.rowOf(b); !strings.Contains(text, "Completed 1,000 100% 100% – 0") {
 		t.Errorf("the row of a completed campaign: %s", text)
@@ -159,7 +159,7 @@ func TestList_RefreshesWhileSending(t *testing.T) {
 	})
 	done := d.accept(uuid(), "Pronta", 1, 3, nil)
 	d.record(done, campaign.OutcomeRead, "", 0, 2, noon)
-	_, err := d.store.CompleteBatch(t.Context(), done.BatchRef, noon)
+	_, err := d.store.CompleteBatch(t.Context(), done, 0, noon)
 	d.must(err)
 	a := d.admin().Get(campaigns.Path)
 	if strings.Count(a.Body, "hx-get") != 1 || !strings.Contains(a.Body, `hx-trigger="every 60s"`) {
