@@ -41,6 +41,7 @@ type LedgerSummary struct {
 	Tapped   int // messages with a tapped suggestion
 	Clicks   int // clicked links
 	Clicked  int // messages with a clicked link
+	Touched  int // messages with a tapped suggestion or a clicked link
 	// TappedBy and ClickedBy are the messages with a tap or a click on each suggestion, see
 	// content.AllSuggestions. The first one is suggestion 1; the last one has some.
 	TappedBy, ClickedBy []int

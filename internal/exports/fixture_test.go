@@ -58,7 +58,8 @@ type company struct {
 	blobs *s3.Store
 	queue *queue
 	*exports.Service
-	now time.Time
+	now    time.Time
+	erased map[export.Audience]int // people
 }
 
 func newCompany(t *testing.T) *company {

@@ -109,6 +109,7 @@ func TestMaker_NotAcceptedRecipients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCompany(t)
+			c.erased = map[export.Audience]int{export.AudienceMissed: 1}
 			_, err := c.store.PutTemplate(t.Context(), campaign.Template{
 				ID: c.template(), Tenant: c.id.Tenant, Version: 2, Name: "t", Content: content.Content{Text: "Oi {{nome}}"},
 			})

@@ -88,26 +88,12 @@ func (m *Maker) addRecipients(ctx context.Context, t *table, b campaign.Batch, a
 	}
 	for i, message := range r.messages[:len(r.histories)] {
 		touched := len(r.taps.tapped[i])+len(r.taps.clicked[i]) > 0
-		if message.Phone != "" && belongs(t.Audience, r.histories[i].latest, touched) {
+		if message.Phone != "" && t.Audience.Has(r.histories[i].latest, touched) {
 			t.addRaw(append([]string{message.Phone, message.UID}, t.columns.cells(b, message)...))
 			t.lines++
 		}
 	}
 	return nil
-}
-
-// belongs reports whether a recipient belongs to an audience. latest is the message's latest
-// outcome, and touched whether it was tapped or clicked.
-func belongs(who export.Audience, latest campaign.Change, touched bool) bool {
-	switch who {
-	case export.AudienceUnread:
-		return latest.Outcome == campaign.OutcomeDelivered
-	case export.AudienceTapped:
-		return touched
-	case export.AudienceMissed:
-	}
-	lost := []campaign.Outcome{campaign.OutcomeFailed, campaign.OutcomeExpired, campaign.OutcomeRevoked, campaign.OutcomeStopped}
-	return slices.Contains(lost, latest.Outcome) && latest.Code != campaign.CodeOptedOut && latest.Code != campaign.CodeSuppressed
 }
 
 // partNotAccepted reads a part of the campaign's file that is not accepted any more, and the number of people

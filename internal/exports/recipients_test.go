@@ -12,14 +12,20 @@ import (
 	"campaign-dispatch/internal/exports/export"
 )
 
-// recipients returns the file of an audience.
+// recipients returns the file of an audience. It checks that the list has as many people as the page of the follow-up
+// says, less those who were erased.
 func (c *company) recipients(who export.Audience) string {
 	c.t.Helper()
 	e, err := c.CreateRecipients(c.t.Context(), c.id, random.UUID(), who)
 	c.must(err)
+	overview, err := c.store.Overview(c.t.Context(), c.id)
+	c.must(err)
 	c.run()
 	if e = c.stored(e); e.State != export.Completed {
 		c.t.Fatalf("the list is %s", e.State)
+	}
+	if people := who.People(overview); people-c.erased[who] != e.Lines {
+		c.t.Errorf("%s: the number says %d people, of whom %d were erased, and the list has %d", who, people, c.erased[who], e.Lines)
 	}
 	file, err := c.blobs.Get(c.t.Context(), e.Blob())
 	c.must(err)
@@ -31,12 +37,20 @@ func TestMaker_Audiences(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	first := c.campaignOfTwo() // 0 sent, 1 read and tapped, 2 delivered, 3 expired, 4 failed
-	c.record(c.accept(3, []string{"out"}, nil), campaign.OutcomeFailed, campaign.CodeOptedOut, 1, 0)
-	c.record(c.accept(4, []string{"late"}, nil), campaign.OutcomeDelivered, "", 1, 0)
+	withheld := c.accept(3, []string{"out", "listed", "stopped"}, nil)
+	c.record(withheld, campaign.OutcomeFailed, campaign.CodeOptedOut, 1, 0)
+	c.record(withheld, campaign.OutcomeFailed, campaign.CodeSuppressed, 1, 1)
+	c.record(withheld, campaign.OutcomeStopped, "", 1, 2)
+	late := c.accept(4, []string{"late", "both", "clicked"}, nil)
+	c.record(late, campaign.OutcomeDelivered, "", 1, 0)
+	c.record(late, campaign.OutcomeRead, "", 1, 1, 2)
+	c.tap(late, campaign.OutcomeTapped, 1, 1)
+	c.tap(late, campaign.OutcomeClicked, 1, 2)
+	c.tap(late, campaign.OutcomeClicked, 2, 2)
 	for who, want := range map[export.Audience]string{
 		export.AudienceUnread: "phone,uid\n+5511980010002,u2\n+5511980040000,late\n",
-		export.AudienceMissed: "phone,uid\n+5511980010003,u3\n+5511980010004,u4\n",
-		export.AudienceTapped: "phone,uid\n+5511980010001,josé\n",
+		export.AudienceMissed: "phone,uid\n+5511980010003,u3\n+5511980010004,u4\n+5511980030002,stopped\n",
+		export.AudienceTapped: "phone,uid\n+5511980010001,josé\n+5511980040001,both\n+5511980040002,clicked\n",
 	} {
 		if diff := cmp.Diff(want, c.recipients(who)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", who, diff)

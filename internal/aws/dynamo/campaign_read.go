@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// headsAtOnce is the number of rows per BatchGetItem call, at most 100.
-	headsAtOnce = 100
+	// rowsAtOnce is the number of rows per BatchGetItem call, at most 100.
+	rowsAtOnce = 100
 	// headReads is the number of concurrent calls.
 	headReads = 8
 )
@@ -120,17 +120,17 @@ func (s *CampaignStore) BatchProgress(
 // readHeads reads the heads of the batches without their tails. Then it reads the taps and
 // the clicks of the batches that can have some.
 func (t *table) readHeads(ctx context.Context, batches []campaign.BatchProgress) error {
-	inLedger := headReader{sk: headSK, attributes: []string{"newest", "states", "tally"}, set: setHead}
-	taps := headReader{sk: tapsSK, attributes: []string{"newest", "tapped"}, set: setTapped}
-	clicks := headReader{sk: clicksSK, attributes: []string{"newest", "tapped"}, set: setClicked}
+	inLedger := headReader{sks: []string{headSK}, attributes: []string{"newest", "states", "tally"}, set: setHead}
+	taps := headReader{sks: []string{tapsSK}, attributes: []string{"newest", "tapped"}, set: setTapped}
+	clicks := headReader{sks: []string{tapsSK, clicksSK}, attributes: taps.attributes, set: setTapped}
 	heads, tapped := map[*headReader][]*campaign.BatchProgress{}, map[*headReader][]*campaign.BatchProgress{}
 	for i := range batches {
 		heads[&inLedger] = append(heads[&inLedger], &batches[i])
-		if len(batches[i].TapKey) > 0 {
-			tapped[&taps] = append(tapped[&taps], &batches[i])
-		}
-		if batches[i].CountsClicks {
+		switch {
+		case batches[i].CountsClicks:
 			tapped[&clicks] = append(tapped[&clicks], &batches[i])
+		case len(batches[i].TapKey) > 0:
+			tapped[&taps] = append(tapped[&taps], &batches[i])
 		}
 	}
 	if err := t.readRows(ctx, heads); err != nil {
@@ -139,12 +139,12 @@ func (t *table) readHeads(ctx context.Context, batches []campaign.BatchProgress)
 	return t.readRows(ctx, tapped)
 }
 
-// readRows reads a row of each batch, some of them concurrently.
+// readRows reads rows of each batch, some of them concurrently.
 func (t *table) readRows(ctx context.Context, byReader map[*headReader][]*campaign.BatchProgress) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(headReads)
 	for reader, all := range byReader {
-		for some := range slices.Chunk(all, headsAtOnce) {
+		for some := range slices.Chunk(all, rowsAtOnce/len(reader.sks)) {
 			group.Go(func() error { return t.readSomeHeads(ctx, reader, some) })
 		}
 	}
@@ -152,15 +152,16 @@ func (t *table) readRows(ctx context.Context, byReader map[*headReader][]*campai
 }
 
 type headReader struct {
-	sk         string
+	sks        []string // of the rows of a batch
 	attributes []string
-	set        func(b *campaign.BatchProgress, row Item) error
+	// set gets the rows in the order of sks, nil for a missing one.
+	set func(b *campaign.BatchProgress, rows []Item) error
 }
 
 // setHead sets the head of a batch, and how many of its delivered messages are basic if it
 // has both billing classes.
-func setHead(b *campaign.BatchProgress, row Item) error {
-	head, err := readLedgerHead(row)
+func setHead(b *campaign.BatchProgress, rows []Item) error {
+	head, err := readLedgerHead(rows[0])
 	if err != nil {
 		return err
 	}
@@ -172,29 +173,40 @@ func setHead(b *campaign.BatchProgress, row Item) error {
 	return nil
 }
 
-func setTapped(b *campaign.BatchProgress, row Item) error {
-	taps, err := readTaps(row)
-	b.Head.Taps, b.Head.Tapped, b.Head.TappedBy = taps.Sequence, taps.Messages(), taps.BySuggestion()
-	return err
-}
-
-func setClicked(b *campaign.BatchProgress, row Item) error {
-	clicks, err := readTaps(row)
-	b.Head.Clicks, b.Head.Clicked, b.Head.ClickedBy = clicks.Sequence, clicks.Messages(), clicks.BySuggestion()
-	return err
+// setTapped sets the counts of the taps and, if there is a second row, of the clicks.
+func setTapped(b *campaign.BatchProgress, rows []Item) error {
+	taps, err := readTaps(rows[0])
+	if err != nil {
+		return err
+	}
+	clicks, err := readTaps(slices.Concat(rows, []Item{nil})[1])
+	if err != nil {
+		return err
+	}
+	h := &b.Head
+	h.Taps, h.Tapped, h.TappedBy = taps.Sequence, taps.Messages(), taps.BySuggestion()
+	h.Clicks, h.Clicked, h.ClickedBy = clicks.Sequence, clicks.Messages(), clicks.BySuggestion()
+	h.Touched = taps.MessagesWith(clicks)
+	return nil
 }
 
 func (t *table) readSomeHeads(ctx context.Context, r *headReader, some []*campaign.BatchProgress) error {
-	keys := make(map[string]Item, len(some))
+	keys := make(map[string]Item, len(some)*len(r.sks))
 	for _, b := range some {
-		keys[b.BatchID] = ledgerKey(b.Key, r.sk)
+		for _, sk := range r.sks {
+			keys[sk+b.BatchID] = ledgerKey(b.Key, sk)
+		}
 	}
 	rows, err := t.rowsFrom(ctx, fmt.Sprintf("read the heads of %d batches", len(some)), t.Outcomes, keys, r.attributes...)
 	if err != nil {
 		return err
 	}
 	for _, b := range some {
-		if err := r.set(b, rows[b.BatchID]); err != nil {
+		of := make([]Item, len(r.sks))
+		for i, sk := range r.sks {
+			of[i] = rows[sk+b.BatchID]
+		}
+		if err := r.set(b, of); err != nil {
 			return fmt.Errorf("read the head of batch %s: %w", b.BatchID, err)
 		}
 	}

@@ -56,17 +56,9 @@ func (s *Pages) question(p *web.Page) (question, error) {
 	return q, nil
 }
 
-func audiencesOf(c campaign.Campaign) []audience {
-	n := map[export.Audience]int{export.AudienceMissed: c.Submission.NeverAccepted()}
-	for _, b := range c.Batches {
-		counts := b.Head.DayCounts()
-		n[export.AudienceUnread] += counts.Delivered - counts.Read
-		n[export.AudienceMissed] += counts.Failed + counts.NotSent - b.Head.OptedOut()
-		n[export.AudienceTapped] += max(b.Head.Tapped, b.Head.Clicked)
-	}
-	var all []audience
+func audiencesOf(c campaign.Campaign) (all []audience) {
 	for _, key := range export.Audiences() {
-		all = append(all, audience{key, n[key]})
+		all = append(all, audience{key, key.People(c)})
 	}
 	return all
 }

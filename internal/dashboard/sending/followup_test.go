@@ -40,9 +40,12 @@ func newFormer(t *testing.T) *former {
 	o.campaign.ID = campaign.ID{Tenant: strings.ToLower(rand.Text()), CampaignID: random.UUID()}
 	o.campaign.Name = "Natal"
 	o.campaign.Batches = []campaign.BatchProgress{{Batch: campaign.Batch{Accepted: 100, TemplateID: formerTemplate}, Head: campaign.LedgerSummary{
-		Counts:  map[campaign.Outcome]int{campaign.OutcomeDelivered: 30, campaign.OutcomeRead: 50, campaign.OutcomeFailed: 12, campaign.OutcomeExpired: 3, campaign.OutcomeSent: 5},
-		Reasons: map[campaign.Reason]int{{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}: 2},
-		Tapped:  7, Clicked: 4,
+		Counts: map[campaign.Outcome]int{campaign.OutcomeDelivered: 30, campaign.OutcomeRead: 46, campaign.OutcomeFailed: 16, campaign.OutcomeExpired: 3, campaign.OutcomeSent: 5},
+		Reasons: map[campaign.Reason]int{
+			{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}:            2,
+			{Outcome: campaign.OutcomeFailed, Code: campaign.CodeSuppressed, List: 1}: 4,
+		},
+		Tapped: 7, Clicked: 4, Touched: 9,
 	}}}
 	pages := &sending.Pages{Store: o}
 	o.Dashboard = webtest.New(t, sending.Area(), pages, func() time.Time { return formerNow })
@@ -106,7 +109,7 @@ func TestFollowUp(t *testing.T) {
 	t.Parallel()
 	o := newFormer(t)
 	page := o.admin.Get(o.path())
-	lacks(t, page, "did not read it 30", "did not get it 13", "tapped a button or a link 7")
+	lacks(t, page, "did not read it 30", "did not get it 13", "tapped a button or a link 9")
 
 	a := o.admin.Post(o.path(), url.Values{"once": {page.Value("once")}, "audience": {"unread"}})
 	if a.Status != http.StatusSeeOther || a.Location != o.path()+"/"+page.Value("once") {

@@ -20,19 +20,6 @@ const (
 	Recipients Kind = "recipients"
 )
 
-// Audience is a group of a campaign's recipients.
-type Audience string
-
-// The audiences of a follow-up campaign.
-const (
-	AudienceUnread Audience = "unread" // got the message, and did not read it
-	AudienceMissed Audience = "missed" // got no message, and did not opt out
-	AudienceTapped Audience = "tapped" // tapped a suggestion, or clicked a link
-)
-
-// Audiences are all audiences.
-func Audiences() []Audience { return []Audience{AudienceUnread, AudienceMissed, AudienceTapped} }
-
 // Format is the form of an export's CSV.
 type Format string
 

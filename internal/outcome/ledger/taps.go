@@ -69,9 +69,12 @@ func (t Taps) After(fresh []campaign.Change) Taps {
 }
 
 // Messages returns the number of messages with a tapped suggestion.
-func (t Taps) Messages() (n int) {
-	for _, tapped := range t.Tapped {
-		if tapped != 0 {
+func (t Taps) Messages() int { return t.MessagesWith(Taps{}) }
+
+// MessagesWith returns the number of messages with an entry in t or in other.
+func (t Taps) MessagesWith(other Taps) (n int) {
+	for i := range max(len(t.Tapped), len(other.Tapped)) {
+		if i < len(t.Tapped) && t.Tapped[i] != 0 || i < len(other.Tapped) && other.Tapped[i] != 0 {
 			n++
 		}
 	}
