@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // CheckBilling returns the prices and limits of a form. Invalid input returns a
@@ -39,10 +40,10 @@ func (d *Service) CheckBilling(form campaign.BillingForm) (b campaign.Billing, e
 	return b, nil
 }
 
-// SaveBilling replaces the prices and limits of a tenant, which were read as was. If they are others
-// now, the error wraps campaign.ErrLostRace.
-func (d *Service) SaveBilling(ctx context.Context, tenant string, was, b campaign.Billing) error {
-	return d.Store.Tenants.SaveBilling(ctx, tenant, was, b)
+// SaveBilling replaces the prices and limits of a tenant, which were read as was, and writes entries of the audit log
+// with them. If they are others now, the error wraps campaign.ErrLostRace.
+func (d *Service) SaveBilling(ctx context.Context, tenant string, was, b campaign.Billing, audit ...account.AuditEntry) error {
+	return d.Store.Tenants.SaveBilling(ctx, tenant, was, b, audit...)
 }
 
 // ChangeBilling changes the prices and limits of a tenant. Fields that the form leaves empty

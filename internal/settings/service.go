@@ -86,7 +86,7 @@ type TenantStore interface {
 	Pause(ctx context.Context, subject string) error
 	Resume(ctx context.Context, subject string) error
 	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
-	SaveBilling(ctx context.Context, tenant string, was, b campaign.Billing) error
+	SaveBilling(ctx context.Context, tenant string, was, b campaign.Billing, audit ...account.AuditEntry) error
 	PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
 	// PutTemplateVersion is PutTemplate for the version of t. The error wraps
 	// campaign.ErrLostRace if another version is next.

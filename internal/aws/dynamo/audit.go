@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,28 @@ func untilFree(write func(later int) (done bool, err error)) error {
 		}
 	}
 	return errors.New("write audit log: too many entries with the same time")
+}
+
+// writeAudited makes the writes of a change with its entries in the audit log: all are written, or nothing. The error
+// wraps campaign.ErrLostRace if a condition of the change failed.
+func (t *table) writeAudited(
+	ctx context.Context, doing string, audit []account.AuditEntry, change ...types.TransactWriteItem,
+) error {
+	return untilFree(func(later int) (bool, error) {
+		items := slices.Clone(change)
+		for i, e := range audit {
+			items = append(items, t.auditWrite(e, later+i))
+		}
+		reasons, err := t.transact(ctx, items, rand.Text())
+		failed := func(r types.CancellationReason) bool { return aws.ToString(r.Code) != reasonNone }
+		if err == nil && slices.ContainsFunc(reasons[:min(len(change), len(reasons))], failed) {
+			err = campaign.ErrLostRace
+		}
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", doing, err)
+		}
+		return len(reasons) == 0, nil
+	})
 }
 
 // doubleClick is the period in which the same entry of a person comes from the same form.

@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // The BUDGET row of a tenant and a month contains the reservations of accepted batches in
@@ -27,16 +28,16 @@ const total = "total"
 // dayOf returns the attribute of a date in its BUDGET row.
 func dayOf(date string) string { return "d" + strings.TrimPrefix(date, campaign.MonthOf(date)+"-") }
 
-// SaveBilling replaces the prices and limits of a tenant, which were read as was. If they are others
-// now, the error wraps campaign.ErrLostRace.
-func (s *BudgetStore) SaveBilling(ctx context.Context, tenant string, was, b campaign.Billing) error {
+// SaveBilling replaces the prices and limits of a tenant, which were read as was, and writes entries of the audit log
+// with them. If they are others now, the error wraps campaign.ErrLostRace.
+func (s *BudgetStore) SaveBilling(ctx context.Context, tenant string, was, b campaign.Billing, audit ...account.AuditEntry) error {
 	values := Item{}
 	condition := equals(billingItem(was), values)
 	if was == (campaign.Billing{}) {
 		condition = absent + " OR " + condition
 	}
 	w := s.putIf(with(billingKey(tenant), billingItem(b)), condition, values)
-	return s.mustWrite(ctx, "save the prices of tenant "+tenant, w, campaign.ErrLostRace)
+	return s.writeAudited(ctx, "save the prices of tenant "+tenant, audit, w)
 }
 
 func billingItem(b campaign.Billing) Item {

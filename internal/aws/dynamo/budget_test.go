@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // priced returns a batch of six messages with these classes: 3 basic ones for 1.00 each and
@@ -296,13 +297,17 @@ func TestBilling(t *testing.T) {
 	} {
 		must(t, s.SaveBilling(t.Context(), tenant, was, want))
 		other := campaign.Billing{Prices: campaign.Prices{Basic: 9, Single: 9}}
-		if err := s.SaveBilling(t.Context(), tenant, was, other); !errors.Is(err, campaign.ErrLostRace) {
+		entry := account.AuditEntry{Tenant: tenant, At: s.Tables().Now(), Who: "ana@acme.example", Action: "billing.change"}
+		if err := s.SaveBilling(t.Context(), tenant, was, other, entry); !errors.Is(err, campaign.ErrLostRace) {
 			t.Errorf("saved over prices that were not read: %v", err)
 		}
 		was = want
 		if got, err := s.Billing(t.Context(), tenant); err != nil || got != want {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}
+	}
+	if audit, _, err := s.AuditLog(t.Context(), tenant, "", 10); err != nil || len(audit) > 0 {
+		t.Errorf("the audit log has changes that were not made: %+v, %v", audit, err)
 	}
 }
 

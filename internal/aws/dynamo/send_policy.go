@@ -7,6 +7,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // SendPolicy returns the send policy of a tenant, the zero Policy for a tenant without one. The error wraps
@@ -20,14 +21,15 @@ func (s *LaneStore) SendPolicy(ctx context.Context, tenant string) (reach.Policy
 }
 
 // SaveSendPolicy writes the revision after that of p. It also records the change, so that sweep looks at the
-// batches that wait. The error wraps campaign.ErrLostRace if the revision is not the stored one.
-func (s *TenantStore) SaveSendPolicy(ctx context.Context, tenant string, p reach.Policy) error {
+// batches that wait, and writes entries of the audit log with it. The error wraps campaign.ErrLostRace if the revision
+// is not the stored one.
+func (s *TenantStore) SaveSendPolicy(ctx context.Context, tenant string, p reach.Policy, audit ...account.AuditEntry) error {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode the send policy of tenant %s: %w", tenant, err)
 	}
 	row := with(sendPolicyKey(tenant), Item{"data": bytesOf(data), "revision": number(p.Revision + 1)})
-	return s.writeAll(ctx, "save the send policy of tenant "+tenant,
+	return s.writeAudited(ctx, "save the send policy of tenant "+tenant, audit,
 		s.putAfter(row, "revision", p.Revision), s.resumed(reach.Changed(tenant)))
 }
 

@@ -20,13 +20,12 @@ func (s *TenantStore) ApprovalFrom(ctx context.Context, tenant string) (int, err
 }
 
 // SaveApprovalFrom changes the number of recipients from which a campaign of the dashboard
-// needs approval, 0 for never. The error wraps campaign.ErrLostRace if the stored number is
-// neither was nor from.
-func (s *TenantStore) SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error {
-	const condition = "#from IN (:was, :from) OR (attribute_not_exists(pk) AND :was = :never)"
-	w := s.putIf(with(approvalRuleKey(tenant), Item{"from": number(from)}), condition,
-		Item{":was": number(was), ":from": number(from), ":never": number(0)})
-	return s.mustWrite(ctx, "save when tenant "+tenant+" needs approval", w, campaign.ErrLostRace)
+// needs approval, 0 for never, and writes entries of the audit log with it. The error wraps
+// campaign.ErrLostRace if the stored number is not was.
+func (s *TenantStore) SaveApprovalFrom(ctx context.Context, tenant string, was, from int, audit ...account.AuditEntry) error {
+	const condition = "#from = :was OR (attribute_not_exists(pk) AND :was = :never)"
+	w := s.putIf(with(approvalRuleKey(tenant), Item{"from": number(from)}), condition, Item{":was": number(was), ":never": number(0)})
+	return s.writeAudited(ctx, "save when tenant "+tenant+" needs approval", audit, w)
 }
 
 // Brand returns the brand of a tenant, with the tenant's name. A tenant without a brand has
@@ -44,11 +43,11 @@ func readBrand(tenant, brand Item) account.Brand {
 	}
 }
 
-// SaveBrand writes the revision after that of b. The error wraps campaign.ErrLostRace if that
-// is not the stored one.
-func (s *SettingStore) SaveBrand(ctx context.Context, tenant string, b account.Brand) error {
+// SaveBrand writes the revision after that of b, and entries of the audit log with it. The error wraps
+// campaign.ErrLostRace if that is not the stored one.
+func (s *SettingStore) SaveBrand(ctx context.Context, tenant string, b account.Brand, audit ...account.AuditEntry) error {
 	row := with(brandKey(tenant), Item{"sender": text(b.Sender), "logo": text(b.Logo), "revision": number(b.Revision + 1)})
-	return s.mustWrite(ctx, "save the brand of tenant "+tenant, s.putAfter(row, "revision", b.Revision), campaign.ErrLostRace)
+	return s.writeAudited(ctx, "save the brand of tenant "+tenant, audit, s.putAfter(row, "revision", b.Revision))
 }
 
 // TestNumbers returns the saved numbers for tests of a tenant.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
@@ -67,16 +66,7 @@ func (s *SubmissionStore) SaveDecision(
 	if err != nil {
 		return sub, err
 	}
-	return sub, untilFree(func(later int) (bool, error) {
-		reasons, err := s.transact(ctx, []types.TransactWriteItem{put, s.auditWrite(e, later)}, rand.Text())
-		if err == nil && len(reasons) > 0 && aws.ToString(reasons[0].Code) != reasonNone {
-			err = campaign.ErrLostRace
-		}
-		if err != nil {
-			return false, fmt.Errorf("save the decision about submission %s: %w", sub.CampaignID, err)
-		}
-		return len(reasons) == 0, nil
-	})
+	return sub, s.writeAudited(ctx, "save the decision about submission "+sub.CampaignID, []account.AuditEntry{e}, put)
 }
 
 // submissionPut returns the next version of a submission, and its write.

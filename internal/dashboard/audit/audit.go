@@ -55,14 +55,16 @@ type page struct {
 func (page) On(p *web.Page, e account.AuditEntry) string { return on(p, e) }
 
 func on(p *web.Page, e account.AuditEntry) string {
-	details := make([]string, len(e.Details))
+	details, between := make([]string, len(e.Details)), ", "
 	for i, detail := range e.Details {
-		details[i] = p.Detail(detail)
+		if details[i] = p.Detail(detail); strings.Contains(details[i], ",") {
+			between = "; "
+		}
 	}
 	if e.Subject == "" || len(details) == 0 {
-		return e.Subject + strings.Join(details, ", ")
+		return e.Subject + strings.Join(details, between)
 	}
-	return e.Subject + ": " + strings.Join(details, ", ")
+	return e.Subject + ": " + strings.Join(details, between)
 }
 
 func (s *Pages) show(p *web.Page, f filter) (err error) {

@@ -134,14 +134,18 @@ func TestPage_Details(t *testing.T) {
 		{Action: "endpoint.rotate", Subject: "crm.example.com (e)", Details: []string{"audit.kept_24h"}},
 		{Action: "session.sign_in", Details: []string{"audit.kept_1h", "audit.kept_7d"}},
 		{Action: "note.write", Subject: "no details"},
+		{Action: "billing.change", Details: []string{
+			web.Said("audit.billing.basic", web.AuditMoney(75_500, "audit.billing.none"), web.AuditMoney(80_000, "audit.billing.none")),
+			web.Said("audit.billing.day", web.AuditMoney(0, "audit.billing.none"), web.AuditMoney(1_500_000_000, "audit.billing.none")),
+		}},
 	} {
 		e.Tenant, e.At, e.Who = b.tenant, noon.Add(-time.Duration(i)*time.Minute), "ana@acme.example"
 		b.write(t, e)
 	}
 	reader := b.SignIn(b.tenant, web.RoleAdmin)
 	for language, want := range map[string][]string{
-		"en":    {">crm.example.com (e): previous secret for 24 more hours<", ">previous secret for 1 more hour, previous secret for 7 more days<", ">no details<"},
-		"pt-BR": {">crm.example.com (e): segredo anterior por mais 24 horas<", ">segredo anterior por mais 1 hora, segredo anterior por mais 7 dias<", ">no details<"},
+		"en":    {">crm.example.com (e): previous secret for 24 more hours<", ">previous secret for 1 more hour, previous secret for 7 more days<", ">no details<", ">price of a basic message: R$\u00a00.0755 → R$\u00a00.08; limit for a day: none → R$\u00a01,500.00<"},
+		"pt-BR": {">crm.example.com (e): segredo anterior por mais 24 horas<", ">segredo anterior por mais 1 hora, segredo anterior por mais 7 dias<", ">no details<", ">preço da mensagem básica: R$\u00a00,0755 → R$\u00a00,08; limite por dia: nenhum → R$\u00a01.500,00<"},
 	} {
 		reader.Language = language
 		body := reader.Get(audit.Path).Body

@@ -4,7 +4,7 @@ package billing
 import (
 	"context"
 	"embed"
-	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -134,36 +134,38 @@ func (s *Pages) change(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if b != old {
-		if p.Stale(summary(old)) {
-			return s.render(p, http.StatusConflict, old, form, "stale")
-		}
-		if err := p.Audit("billing.change", summary(old)+" → "+summary(b)); err != nil {
-			return err
-		}
-		err = s.Admin.SaveBilling(ctx, tenant, old, b)
-	}
-	if errors.Is(err, campaign.ErrLostRace) {
-		if old, err = s.Store.Billing(ctx, tenant); err == nil && b != old {
-			return s.render(p, http.StatusConflict, old, form, "stale")
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(Path, "billing.saved")
+	return web.Setting[campaign.Billing]{
+		Read:  func() (campaign.Billing, error) { return s.Store.Billing(ctx, tenant) },
+		Has:   func(stored campaign.Billing) bool { return b == stored },
+		Stale: func(stored campaign.Billing) bool { return p.Stale(summary(stored)) },
+		Save: func(stored campaign.Billing) error {
+			return s.Admin.SaveBilling(ctx, tenant, stored, b, p.AuditEntry(Path, "billing.change", "", changes(stored, b)...))
+		},
+		Saved: func() error { return p.Done(Path, "billing.saved") },
+		Overtaken: func(stored campaign.Billing) error {
+			return s.render(p, http.StatusConflict, stored, form, "stale")
+		},
+	}.Change(old)
 }
 
-// summary returns the amounts for the audit log, as Brazilians write them in any language: the
-// two prices, then the limits of a day and a month.
-func summary(b campaign.Billing) string {
-	texts := make([]string, 0, 4)
-	for _, m := range []campaign.Money{b.Basic, b.Single, b.Limits.Day, b.Limits.Month} {
-		text := "–"
-		if m > 0 {
-			text = "R$ " + strings.Replace(m.String(), ".", ",", 1)
+// changes returns the details of the entry in the audit log: each amount that has changed.
+func changes(old, b campaign.Billing) (details []string) {
+	for _, amount := range []struct {
+		key      string
+		was, now campaign.Money
+	}{
+		{"basic", old.Basic, b.Basic}, {"single", old.Single, b.Single},
+		{"day", old.Limits.Day, b.Limits.Day}, {"month", old.Limits.Month, b.Limits.Month},
+	} {
+		if amount.was != amount.now {
+			details = append(details, web.Said("audit.billing."+amount.key,
+				web.AuditMoney(amount.was, "audit.billing.none"), web.AuditMoney(amount.now, "audit.billing.none")))
 		}
-		texts = append(texts, text)
 	}
-	return strings.Join(texts, " / ")
+	return details
+}
+
+// summary returns the amounts as the state of the form: the two prices, then the limits of a day and a month.
+func summary(b campaign.Billing) string {
+	return fmt.Sprintf("%s/%s/%s/%s", b.Basic, b.Single, b.Limits.Day, b.Limits.Month)
 }

@@ -24,9 +24,9 @@ import (
 // Store reads and writes brands, and reads files.
 type Store interface {
 	Brand(ctx context.Context, tenant string) (account.Brand, error)
-	// SaveBrand writes the revision after that of b. The error wraps campaign.ErrLostRace if
-	// that is not the stored one.
-	SaveBrand(ctx context.Context, tenant string, b account.Brand) error
+	// SaveBrand writes the revision after that of b, and the entries of the audit log with it. The error wraps
+	// campaign.ErrLostRace if that is not the stored one.
+	SaveBrand(ctx context.Context, tenant string, b account.Brand, audit ...account.AuditEntry) error
 	MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error)
 	// Media returns a file. The error wraps campaign.ErrNotFound if it does not exist.
 	Media(ctx context.Context, tenant, hash string) (mediafile.File, error)
@@ -140,20 +140,19 @@ func (s *Pages) change(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	if stored.Revision != b.Revision {
-		return s.refuseStale(p, b)
-	}
-	if err := p.AuditOn(Path, "brand.change", cmp.Or(b.Sender, "–")); err != nil {
-		return err
-	}
-	err = s.Store.SaveBrand(ctx, tenant, b)
-	if errors.Is(err, campaign.ErrLostRace) {
-		return s.refuseStale(p, b)
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(Path, "brand.saved")
+	return web.Setting[account.Brand]{
+		Read:  func() (account.Brand, error) { return s.Store.Brand(ctx, tenant) },
+		Has:   func(stored account.Brand) bool { return b.Sender == stored.Sender && b.Logo == stored.Logo },
+		Stale: func(stored account.Brand) bool { return b.Revision != stored.Revision },
+		Save: func(account.Brand) error {
+			return s.Store.SaveBrand(ctx, tenant, b, p.AuditEntry(Path, "brand.change", cmp.Or(b.Sender, "–")))
+		},
+		Saved: func() error { return p.Done(Path, "brand.saved") },
+		Overtaken: func(stored account.Brand) error {
+			b.Revision = stored.Revision
+			return s.render(p, http.StatusConflict, b, "brand.fault.changed")
+		},
+	}.Change(stored)
 }
 
 // read returns the brand of the form, and the key of what is wrong with it.
@@ -194,17 +193,4 @@ func (s *Pages) key(p *web.Page, hash string) (string, error) {
 
 func validName(name string) bool {
 	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= account.MaxSenderName && !strings.ContainsFunc(name, unicode.IsControl)
-}
-
-// refuseStale shows the form, which says that there is a newer brand, unless that is the same.
-func (s *Pages) refuseStale(p *web.Page, b account.Brand) error {
-	newest, err := s.Store.Brand(p.R.Context(), p.Session.Tenant)
-	if err != nil {
-		return err
-	}
-	if b.Sender == newest.Sender && b.Logo == newest.Logo { // the form was sent twice
-		return p.Done(Path, "brand.saved")
-	}
-	b.Revision = newest.Revision
-	return s.render(p, http.StatusConflict, b, "brand.fault.changed")
 }

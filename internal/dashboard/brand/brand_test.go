@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
@@ -114,7 +115,7 @@ func TestChange(t *testing.T) {
 		t.Errorf("the policy %q does not allow the logo", policy)
 	}
 	contains(t, o.viewer.Get(brand.Path), http.StatusOK, "Bela Moda", src)
-	if got := strings.Join(o.Audited(), "\n"); !strings.Contains(got, "brand.change Bela Moda") {
+	if got := strings.Join(webtest.AuditedIn(t, o.store, o.tenant), "\n"); !strings.Contains(got, "brand.change Bela Moda") {
 		t.Errorf("the audit log has %q", got)
 	}
 	contains(t, o.admin.Follow(o.save(o.admin.Get(brand.Path), "", "")), http.StatusOK, `<span class="logo" aria-hidden="true">LB</span>`)
@@ -149,6 +150,10 @@ func TestChange_TwoTabs(t *testing.T) {
 	contains(t, o.admin.Get(brand.Path), http.StatusOK, `value="Primeira"`)
 	o.save(refused, "Segunda", "")
 	contains(t, o.admin.Get(brand.Path), http.StatusOK, `value="Segunda"`)
+	want := []string{"admin@example.com brand.change Primeira", "admin@example.com brand.change Segunda"}
+	if diff := cmp.Diff(want, webtest.AuditedIn(t, o.store, o.tenant)); diff != "" {
+		t.Errorf("audit (-want +got):\n%s", diff)
+	}
 }
 
 func TestChange_Refused(t *testing.T) {

@@ -83,7 +83,7 @@ func (s *Pages) cancel(p *web.Page) error {
 	repeated := !c.CancelledAt.IsZero() && (c.Revoke || !revoke)
 	if !repeated {
 		found := c.Cancellation()
-		detail := web.Counted("campaigns.cancel_found", found.Sent, found.Unsent()+found.NotAccepted)
+		detail := web.Said("campaigns.cancel_found", web.AuditNumber(found.Sent), web.AuditNumber(found.Unsent()+found.NotAccepted))
 		if err := p.AuditOn(pathOf(c), action, c.Name, detail); err != nil {
 			return err
 		}

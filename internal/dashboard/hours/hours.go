@@ -4,23 +4,26 @@ package hours
 import (
 	"context"
 	"embed"
-	"errors"
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads and writes the send policy of a tenant.
 type Store interface {
 	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
-	// SaveSendPolicy returns an error that wraps campaign.ErrLostRace if the revision is not the stored one.
-	SaveSendPolicy(ctx context.Context, tenant string, p reach.Policy) error
+	// SaveSendPolicy writes the entries of the audit log with the change. The error wraps campaign.ErrLostRace if the
+	// revision is not the stored one.
+	SaveSendPolicy(ctx context.Context, tenant string, p reach.Policy, audit ...account.AuditEntry) error
 }
 
 // Pages are the pages of the sending hours.
@@ -73,55 +76,65 @@ func (s *Pages) change(p *web.Page) error {
 	}
 	f := readForm(p)
 	entered, fault := f.policy()
-	switch {
-	case fault != "":
+	if fault != "" {
 		return render(p, http.StatusUnprocessableEntity, view{form: f, Fault: "hours.fault." + fault}, old)
-	case p.Stale(revisionText(old)):
-		return render(p, http.StatusConflict, view{form: f, Fault: stale}, old)
-	case old.Revision > 0 && entered.Equal(old):
-		return p.Done(Path, "hours.saved")
 	}
-	switch u, err := s.unsentBy(ctx, tenant, entered); {
-	case err != nil:
-		return err
-	case u.People > confirmed(p):
-		return render(p, http.StatusConflict, view{form: f, Unsent: u}, old)
-	}
-	if err := p.AuditOn(Path, "hours.change", summary(entered)); err != nil {
-		return err
-	}
-	entered.Revision = old.Revision
-	err = s.Store.SaveSendPolicy(ctx, tenant, entered)
-	if errors.Is(err, campaign.ErrLostRace) {
-		if old, err = s.Store.SendPolicy(ctx, tenant); err == nil {
-			return render(p, http.StatusConflict, view{form: f, Fault: stale}, old)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return p.Done(Path, "hours.saved")
+	return web.Setting[reach.Policy]{
+		Read:  func() (reach.Policy, error) { return s.Store.SendPolicy(ctx, tenant) },
+		Has:   func(stored reach.Policy) bool { return stored.Revision > 0 && entered.Equal(stored) },
+		Stale: func(stored reach.Policy) bool { return p.Stale(revisionText(stored)) },
+		Ask:   func(stored reach.Policy) (bool, error) { return s.ask(p, f, entered, stored) },
+		Save: func(stored reach.Policy) error {
+			entered.Revision = stored.Revision
+			return s.Store.SaveSendPolicy(ctx, tenant, entered, p.AuditEntry(Path, "hours.change", "", changes(stored, entered)...))
+		},
+		Saved: func() error { return p.Done(Path, "hours.saved") },
+		Overtaken: func(stored reach.Policy) error {
+			return render(p, http.StatusConflict, view{form: f, Fault: "hours.fault.stale"}, stored)
+		},
+	}.Change(old)
 }
 
-// stale is the key of the text for hours that somebody else has changed.
-const stale = "hours.fault.stale"
-
-// confirmed returns to how many people nothing will be sent by what the form says, as the person has seen it.
-func confirmed(p *web.Page) int {
-	n, _ := strconv.Atoi(p.Field("unsent")) // 0 for none
-	return n
+// ask asks whether to save hours by which nothing will be sent to some people, unless the person has seen how many.
+func (s *Pages) ask(p *web.Page, f form, entered, stored reach.Policy) (asked bool, err error) {
+	u, err := s.unsentBy(p.R.Context(), p.Session.Tenant, entered)
+	seen, _ := strconv.Atoi(p.Field("unsent")) // 0 for none
+	if err != nil || u.People <= seen {
+		return false, err
+	}
+	return true, render(p, http.StatusConflict, view{form: f, Unsent: u}, stored)
 }
 
-// summary returns the rules for the audit log, in the same form in any language.
-func summary(p reach.Policy) string {
-	var texts []string
+// changes returns the details of the entry in the audit log: what is new in the rules, the local holidays and the zone.
+func changes(old, entered reach.Policy) (details []string) {
 	for _, t := range ruled {
-		if rule, ok := p.Rule(t); ok {
-			texts = append(texts, string(t)+" "+rule.String())
+		was, ruledBefore := old.Rule(t)
+		if rule, ok := entered.Rule(t); ok != ruledBefore || rule != was {
+			details = append(details, ruleDetails(t, rule, ok)...)
 		}
 	}
-	if len(texts) == 0 {
-		return "–"
+	if !slices.Equal(old.Holidays, entered.Holidays) || !maps.Equal(old.HolidayNames, entered.HolidayNames) {
+		details = append(details, web.Said("audit.hours.holidays", web.AuditDates(entered.Holidays, "audit.hours.no_holidays")))
 	}
-	return strings.Join(texts, "; ")
+	if old.TenantZone() != entered.TenantZone() {
+		zone := web.AuditText(fmt.Sprintf("hours.zone.%d", entered.TenantZone()))
+		details = append(details, web.Said("audit.hours.zone", zone))
+	}
+	return details
+}
+
+// ruleDetails returns the details of the rule of a traffic type. ok is false if it has none.
+func ruleDetails(t campaign.Traffic, rule reach.Rule, ok bool) []string {
+	key := "audit.hours." + string(t)
+	if !ok {
+		return []string{web.Said(key, web.AuditText("audit.hours.any"))}
+	}
+	details := []string{web.Said(key, web.AuditWeek(rule.Week))}
+	if rule.OffHolidays {
+		details = append(details, "audit.hours.off_holidays")
+	}
+	if rule.ExpireAtClose {
+		details = append(details, "audit.hours.expire")
+	}
+	return details
 }

@@ -2,10 +2,13 @@ package hours_test
 
 import (
 	"crypto/rand"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,9 +90,39 @@ func TestChange(t *testing.T) {
 	if page.Value("promotion-from-1") != "09:00" || page.Value("promotion-until-1") != "24:00" || page.Value("promotion-from-2") != "" {
 		t.Errorf("the page shows %s", page.Text())
 	}
+	o.admin.Post(hours.Path, mondays(nil)) // changes nothing
 	o.admin.Post(hours.Path, mondays(url.Values{"promotion-on": nil}))
 	if p := o.stored(); len(p.Rules) > 0 || p.Revision != 2 {
 		t.Errorf("without a rule, %+v is stored", p)
+	}
+	const who = "admin@example.com hours.change  "
+	if diff := cmp.Diff([]string{
+		who + "said audit.hours.promotion week:1-1=09:00-24:00 audit.hours.off_holidays said audit.hours.holidays dates:07-09+2026-12-24" +
+			" said audit.hours.zone text:hours.zone.12",
+		who + "said audit.hours.promotion text:audit.hours.any",
+	}, webtest.AuditedIn(t, o.store, o.tenant)); diff != "" {
+		t.Errorf("audit (-want +got):\n%s", diff)
+	}
+}
+
+// Of admins who save at the same time, one saves, and the others are told. The audit log has the change of the one.
+func TestChange_AtTheSameTime(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	var conflicts atomic.Int32
+	var all sync.WaitGroup
+	for i := range 5 {
+		all.Go(func() {
+			form := mondays(url.Values{"promotion-from-1": {fmt.Sprintf("0%d:00", i)}, "was": {"revision 0"}})
+			if o.admin.Post(hours.Path, form).Status == http.StatusConflict {
+				conflicts.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	audit := webtest.AuditedIn(t, o.store, o.tenant)
+	if conflicts.Load() != 4 || o.stored().Revision != 1 || len(audit) != 1 {
+		t.Errorf("%d conflicts, stored %+v, audit %q", conflicts.Load(), o.stored(), audit)
 	}
 }
 

@@ -3,6 +3,7 @@ package sending_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -116,6 +117,10 @@ func TestApprovalRule_Races(t *testing.T) {
 	all.Wait()
 	if saved.Load() != 1 {
 		t.Errorf("%d changes were saved, want 1", saved.Load())
+	}
+	rule := func(line string) bool { return !strings.Contains(line, "approval.rule") }
+	if audit := slices.DeleteFunc(webtest.AuditedIn(t, o.store, o.tenant), rule); len(audit) != 2 {
+		t.Errorf("the audit log has %q, want the first rule and the change of it", audit)
 	}
 }
 

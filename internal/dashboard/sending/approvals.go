@@ -2,13 +2,11 @@ package sending
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/submission"
 )
@@ -125,23 +123,25 @@ func (s *Pages) changeRule(p *web.Page) error {
 	case err != nil || from < 1 || from > maxRule:
 		return showRule(p, http.StatusUnprocessableEntity, text, old, "approval.rule_fault")
 	}
-	if from == old {
-		return p.Done(RulePath, "approval.rule_saved")
-	}
-	if p.Stale(ruleState(old)) {
-		return showRule(p, http.StatusConflict, text, old, "approval.rule_stale")
-	}
-	if err := p.AuditOn(RulePath, "approval.rule", strconv.Itoa(old)+" → "+strconv.Itoa(from)); err != nil {
-		return err
-	}
-	err = s.Store.SaveApprovalFrom(p.R.Context(), p.Session.Tenant, old, from)
-	if errors.Is(err, campaign.ErrLostRace) {
-		if old, err = s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant); err == nil {
-			return showRule(p, http.StatusConflict, text, old, "approval.rule_stale")
+	ctx, tenant := p.R.Context(), p.Session.Tenant
+	return web.Setting[int]{
+		Read:  func() (int, error) { return s.Store.ApprovalFrom(ctx, tenant) },
+		Has:   func(stored int) bool { return from == stored },
+		Stale: func(stored int) bool { return p.Stale(ruleState(stored)) },
+		Save: func(stored int) error {
+			return s.Store.SaveApprovalFrom(ctx, tenant, stored, from, p.AuditEntry(RulePath, "approval.rule", "", ruleDetail(stored, from)))
+		},
+		Saved:     func() error { return p.Done(RulePath, "approval.rule_saved") },
+		Overtaken: func(stored int) error { return showRule(p, http.StatusConflict, text, stored, "approval.rule_stale") },
+	}.Change(old)
+}
+
+func ruleDetail(was, from int) string {
+	people := func(n int) web.AuditArg {
+		if n == 0 {
+			return web.AuditText("audit.approval.never")
 		}
+		return web.AuditNumber(n)
 	}
-	if err != nil {
-		return err
-	}
-	return p.Done(RulePath, "approval.rule_saved")
+	return web.Said("audit.approval.people", people(was), people(from))
 }

@@ -37,6 +37,7 @@ import (
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/reach/suppression/lookup"
+	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -691,7 +692,9 @@ func (m memory) Template(context.Context, string) (campaign.Template, error) {
 
 func (memory) ApprovalFrom(context.Context, string) (int, error) { return 0, nil }
 
-func (memory) SaveApprovalFrom(context.Context, string, int, int) error { return nil }
+func (memory) SaveApprovalFrom(context.Context, string, int, int, ...account.AuditEntry) error {
+	return nil
+}
 
 func (memory) Submissions(context.Context, string) ([]submission.Submission, error) { return nil, nil }
 

@@ -34,9 +34,9 @@ type Store interface {
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 	// ApprovalFrom returns 0 for never.
 	ApprovalFrom(ctx context.Context, tenant string) (int, error)
-	// SaveApprovalFrom returns an error that wraps campaign.ErrLostRace if the stored number
-	// is neither was nor from.
-	SaveApprovalFrom(ctx context.Context, tenant string, was, from int) error
+	// SaveApprovalFrom writes the entries of the audit log with the change. The error wraps campaign.ErrLostRace if
+	// the stored number is not was.
+	SaveApprovalFrom(ctx context.Context, tenant string, was, from int, audit ...account.AuditEntry) error
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 	// Lists returns the lists of numbers that get no messages, deleted ones included.

@@ -280,15 +280,6 @@ func (p *Page) Day(at time.Time) string {
 	return at.In(localtime.SaoPaulo()).Format(p.translation.day)
 }
 
-// Date returns a date such as 2026-11-30 in the reader's format.
-func (p *Page) Date(date string) string {
-	at, err := time.Parse(time.DateOnly, date)
-	if err != nil { // not a date of package localtime
-		return date
-	}
-	return at.Format(p.translation.date)
-}
-
 // Moment returns a time as date and time in São Paulo, without its year.
 func (p *Page) Moment(at time.Time) string { return p.Day(at) + " " + p.Hour(at) }
 

@@ -195,12 +195,33 @@ func (d *Dashboard) RefuseAudit(err error) {
 	d.refuse = err
 }
 
-// Audited returns the actions and subjects of the audit log, oldest first.
+// Audited returns the actions and subjects of the audit log, oldest first, without the entries that a store writes with
+// a change.
 func (d *Dashboard) Audited() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var lines []string
-	for _, e := range d.audit {
+	return linesOf(d.audit)
+}
+
+// AuditLog reads the entries of a tenant.
+type AuditLog interface {
+	AuditLog(ctx context.Context, tenant, older string, limit int) ([]account.AuditEntry, string, error)
+}
+
+// AuditedIn returns the actions and subjects of a store's audit log, oldest first, up to 100.
+func AuditedIn(t testing.TB, log AuditLog, tenant string) []string {
+	t.Helper()
+	const most = 100
+	entries, _, err := log.AuditLog(t.Context(), tenant, "", most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(entries)
+	return linesOf(entries)
+}
+
+func linesOf(entries []account.AuditEntry) (lines []string) {
+	for _, e := range entries {
 		line := append([]string{e.Who, e.Action, e.Subject}, e.Details...)
 		lines = append(lines, strings.Join(line, " "))
 	}
