@@ -42,9 +42,9 @@ type LedgerSummary struct {
 	Clicks   int // clicked links
 	Clicked  int // messages with a clicked link
 	Touched  int // messages with a tapped suggestion or a clicked link
-	// TappedBy and ClickedBy are the messages with a tap or a click on each suggestion, see
+	// TappedBy, ClickedBy and TouchedBy are the messages with a tap, a click, or one of both on each suggestion, see
 	// content.AllSuggestions. The first one is suggestion 1; the last one has some.
-	TappedBy, ClickedBy []int
+	TappedBy, ClickedBy, TouchedBy []int
 }
 
 // Reason is why messages ended undelivered, see Change.Why.

@@ -10,6 +10,7 @@ type Reactions struct {
 	Delivered       int   // messages
 	TappedBy        []int // messages with a tap on each suggestion, as in LedgerSummary
 	ClickedBy       []int // messages with a click on each link
+	TouchedBy       []int // messages with a tap or a click on each suggestion
 }
 
 // Reactions returns the taps and the clicks of the campaign's messages that count them, in the order of
@@ -29,6 +30,7 @@ func (c Campaign) Reactions() (all []Reactions) {
 		all[i].Delivered += b.Head.DayCounts().Delivered
 		all[i].TappedBy = plus(all[i].TappedBy, b.Head.TappedBy)
 		all[i].ClickedBy = plus(all[i].ClickedBy, b.Head.ClickedBy)
+		all[i].TouchedBy = plus(all[i].TouchedBy, b.Head.TouchedBy)
 	}
 	return all
 }
@@ -47,12 +49,21 @@ func plus(sums, counts []int) []int {
 // Rate returns the rate of the delivered messages with a tap (StepTapped) or a click (StepClicked) on a
 // suggestion, which counts from 1.
 func (r Reactions) Rate(s Step, suggestion int) Rate {
-	by, n := r.TappedBy, 0
+	by := r.TappedBy
 	if s == StepClicked {
 		by = r.ClickedBy
 	}
-	if suggestion <= len(by) {
-		n = by[suggestion-1]
+	return Rate{s, counted(by, suggestion), r.Delivered}
+}
+
+// Touched returns the rate of the delivered messages with a tap or a click on a suggestion, which counts from 1.
+func (r Reactions) Touched(suggestion int) Rate {
+	return Rate{StepTapped, counted(r.TouchedBy, suggestion), r.Delivered}
+}
+
+func counted(by []int, suggestion int) int {
+	if suggestion > len(by) {
+		return 0
 	}
-	return Rate{s, n, r.Delivered}
+	return by[suggestion-1]
 }

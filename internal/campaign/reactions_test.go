@@ -15,7 +15,7 @@ func TestCampaign_Reactions(t *testing.T) {
 		return campaign.BatchProgress{
 			Batch: campaign.Batch{TemplateID: template, TemplateVersion: version, TapKey: []byte{1}},
 			Head: campaign.LedgerSummary{
-				Counts: map[campaign.Outcome]int{campaign.OutcomeRead: delivered}, TappedBy: tapped, ClickedBy: clicked,
+				Counts: map[campaign.Outcome]int{campaign.OutcomeRead: delivered}, TappedBy: tapped, ClickedBy: clicked, TouchedBy: tapped,
 			},
 		}
 	}
@@ -27,8 +27,8 @@ func TestCampaign_Reactions(t *testing.T) {
 		plain, batch("a", 1, 10, []int{3}, nil), batch("a", 2, 5, []int{1}, nil), clicked,
 	}}
 	want := []campaign.Reactions{
-		{TemplateID: "a", TemplateVersion: 1, CountsClicks: true, Delivered: 30, TappedBy: []int{4, 4}, ClickedBy: []int{0, 2}},
-		{TemplateID: "a", TemplateVersion: 2, Delivered: 5, TappedBy: []int{1}},
+		{TemplateID: "a", TemplateVersion: 1, CountsClicks: true, Delivered: 30, TappedBy: []int{4, 4}, ClickedBy: []int{0, 2}, TouchedBy: []int{4, 4}},
+		{TemplateID: "a", TemplateVersion: 2, Delivered: 5, TappedBy: []int{1}, TouchedBy: []int{1}},
 	}
 	got := c.Reactions()
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -186,7 +186,8 @@ func setTapped(b *campaign.BatchProgress, rows []Item) error {
 	h := &b.Head
 	h.Taps, h.Tapped, h.TappedBy = taps.Sequence, taps.Messages(), taps.BySuggestion()
 	h.Clicks, h.Clicked, h.ClickedBy = clicks.Sequence, clicks.Messages(), clicks.BySuggestion()
-	h.Touched = taps.MessagesWith(clicks)
+	touched := taps.Or(clicks)
+	h.Touched, h.TouchedBy = touched.Messages(), touched.BySuggestion()
 	return nil
 }
 

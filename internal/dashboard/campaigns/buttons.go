@@ -3,7 +3,6 @@ package campaigns
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
@@ -56,15 +55,11 @@ type button struct {
 	Tapped, Clicked rateBar
 }
 
-// rateBar is a rate with a bar that is as long as its part of the largest rate of the table.
-type rateBar struct {
-	campaign.Rate
-
-	Most int
-}
+// rateBar is a rate with a bar of the same part of the track.
+type rateBar struct{ campaign.Rate }
 
 func (r rateBar) Width() string {
-	return charts.Decimal(100*float64(r.N)/float64(max(1, r.Most))) + "%"
+	return charts.Decimal(100*float64(min(r.N, r.Of))/float64(max(1, r.Of))) + "%"
 }
 
 // addButtons adds what was tapped and clicked in delivered messages.
@@ -93,26 +88,19 @@ func (s *Pages) addButtons(p *web.Page, v *view) error {
 
 func newButtonTable(p *web.Page, t campaign.Template, r campaign.Reactions) buttonTable {
 	table := buttonTable{Version: r.TemplateVersion}
-	suggestions, most := shortened(t.Content), max(most(r.TappedBy), most(r.ClickedBy))
+	suggestions := shortened(t.Content)
 	shown := preview.Of(content.Content{Suggestions: suggestions}, "", func(key string) string { return p.T(key) }).Suggestions
 	for n := 1; n <= max(len(shown), len(r.TappedBy), len(r.ClickedBy)); n++ {
 		b := button{Number: n, Card: cardOf(t.Content, n)}
 		if n <= len(shown) {
 			b.Suggestion, b.Clickable = shown[n-1], r.CountsClicks && suggestions[n-1].CountClicks
 		}
-		b.Tapped, b.Clicked = rateBar{r.Rate(campaign.StepTapped, n), most}, rateBar{r.Rate(campaign.StepClicked, n), most}
+		b.Tapped, b.Clicked = rateBar{r.Rate(campaign.StepTapped, n)}, rateBar{r.Rate(campaign.StepClicked, n)}
 		b.Clickable = b.Clickable || b.Clicked.N > 0
 		table.Clickable = table.Clickable || b.Clickable
 		table.Buttons = append(table.Buttons, b)
 	}
 	return table
-}
-
-func most(counts []int) int {
-	if len(counts) == 0 {
-		return 0
-	}
-	return slices.Max(counts)
 }
 
 // shortened returns the suggestions of a content with texts that fit in a table.
@@ -138,7 +126,7 @@ func cardOf(c content.Content, suggestion int) int {
 }
 
 // notesOf returns what the phone shows on the suggestions of the campaign's first message: the part of the
-// delivered messages with a click if they count clicks, or else with a tap. It is nil if they count neither.
+// delivered messages with a tap or a click. It is nil if they count neither.
 func (s *Pages) notesOf(p *web.Page, c campaign.Campaign) ([]preview.Note, error) {
 	all := c.Reactions()
 	if len(all) == 0 || len(c.Batches[0].TapKey) == 0 {
@@ -147,12 +135,8 @@ func (s *Pages) notesOf(p *web.Page, c campaign.Campaign) ([]preview.Note, error
 	r := all[0]
 	t, err := s.version(p.R.Context(), c.Tenant, r.TemplateID, r.TemplateVersion)
 	var notes []preview.Note
-	for i, suggestion := range t.AllSuggestions() {
-		step := campaign.StepTapped
-		if r.CountsClicks && suggestion.CountClicks {
-			step = campaign.StepClicked
-		}
-		rate := r.Rate(step, i+1)
+	for i := range t.AllSuggestions() {
+		rate := r.Touched(i + 1)
 		notes = append(notes, preview.Note{Number: i + 1, Text: p.Percent(rate.N, rate.Of)})
 	}
 	return notes, err

@@ -158,7 +158,7 @@ func TestCampaign_Buttons(t *testing.T) {
 	})
 	b := &o.campaign.Batches[0]
 	b.TapKey, b.CountsClicks, b.Head.Tapped, b.Head.Clicked = []byte{1}, true, 20, 3
-	b.Head.TappedBy, b.Head.ClickedBy = []int{20, 5}, []int{0, 3}
+	b.Head.TappedBy, b.Head.ClickedBy, b.Head.TouchedBy = []int{20, 5}, []int{0, 3}, []int{20, 7}
 	reader := d.SignIn("acme", web.RoleViewer)
 	page := reader.Get(campaigns.Path + "/" + oneID)
 	const table = "Button Taps Link clicks Card 1 Quero! 20 40% of those delivered – Card 2 Ver <tudo> 5 10% of those delivered 3 6% of those delivered Agora não 0 0% of those delivered –"
@@ -166,7 +166,8 @@ func TestCampaign_Buttons(t *testing.T) {
 		t.Errorf("the page does not say %q:\n%s", table, page.Text())
 	}
 	for _, want := range []string{
-		`Quero! <b id="note-1">40%</b>`, `Ver &lt;tudo&gt; <b id="note-2">6%</b>`, `Agora não <b id="note-3">0%</b>`, `<rect width="25.0%"`,
+		`Quero! <b id="note-1">40%</b>`, `Ver &lt;tudo&gt; <b id="note-2">14%</b>`, `Agora não <b id="note-3">0%</b>`,
+		`<rect width="40.0%"`, `<rect width="10.0%"`, `<rect width="6.0%"`, `<rect width="0.0%"`, // of the delivered messages
 		"noted=1",
 	} {
 		if !strings.Contains(page.Body, want) {
@@ -174,9 +175,9 @@ func TestCampaign_Buttons(t *testing.T) {
 		}
 	}
 	reader.Header.Set("HX-Request", "true")
-	b.Head.ClickedBy = []int{0, 4}
+	b.Head.ClickedBy, b.Head.TouchedBy = []int{0, 4}, []int{20, 8}
 	update := reader.Get(campaigns.Path + "/" + oneID + "?noted=1&was=sending")
-	if !strings.Contains(update.Body, `<b id="note-2" hx-swap-oob="true">8%</b>`) || !strings.Contains(update.Text(), "Ver <tudo> 5 10% of those delivered 4 8% of those delivered") {
+	if !strings.Contains(update.Body, `<b id="note-2" hx-swap-oob="true">16%</b>`) || !strings.Contains(update.Text(), "Ver <tudo> 5 10% of those delivered 4 8% of those delivered") {
 		t.Errorf("the update does not have the new click:\n%s", update.Body)
 	}
 	if old := reader.Get(campaigns.Path + "/" + oneID + "?was=sending"); strings.Contains(old.Body, "note-") {

@@ -69,16 +69,26 @@ func (t Taps) After(fresh []campaign.Change) Taps {
 }
 
 // Messages returns the number of messages with a tapped suggestion.
-func (t Taps) Messages() int { return t.MessagesWith(Taps{}) }
-
-// MessagesWith returns the number of messages with an entry in t or in other.
-func (t Taps) MessagesWith(other Taps) (n int) {
-	for i := range max(len(t.Tapped), len(other.Tapped)) {
-		if i < len(t.Tapped) && t.Tapped[i] != 0 || i < len(other.Tapped) && other.Tapped[i] != 0 {
+func (t Taps) Messages() (n int) {
+	for _, tapped := range t.Tapped {
+		if tapped != 0 {
 			n++
 		}
 	}
 	return n
+}
+
+// Or returns what is in t or in other, without sequence and tail.
+func (t Taps) Or(other Taps) Taps {
+	long, short := t.Tapped, other.Tapped
+	if len(long) < len(short) {
+		long, short = short, long
+	}
+	both := slices.Clone(long)
+	for i, tapped := range short {
+		both[i] |= tapped
+	}
+	return Taps{Tapped: both}
 }
 
 // BySuggestion returns the number of messages on which each suggestion was tapped, from suggestion 1 to

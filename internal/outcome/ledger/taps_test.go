@@ -59,6 +59,20 @@ func TestTaps_Once(t *testing.T) {
 
 // A batch of 2,000 messages whose four suggestions are all tapped in random order keeps its
 // row within two write units, and each page within the size of a row.
+func TestTaps_Or(t *testing.T) {
+	t.Parallel()
+	one := ledger.Taps{}.After([]campaign.Change{tap(0, 1, 0), tap(2, 2, 0), tap(5, 1, 0)})
+	other := ledger.Taps{}.After([]campaign.Change{tap(0, 2, 0), tap(1, 1, 0), tap(2, 2, 0)})
+	for name, both := range map[string]ledger.Taps{"": one.Or(other), "the other way round": other.Or(one)} {
+		if diff := cmp.Diff([]int{3, 2}, both.BySuggestion()); diff != "" || both.Messages() != 4 {
+			t.Errorf("%d messages with an entry in one or the other %s (-want +got):\n%s", both.Messages(), name, diff)
+		}
+	}
+	if one.Messages() != 3 || other.Messages() != 3 {
+		t.Errorf("%d and %d messages afterwards, want 3 each", one.Messages(), other.Messages())
+	}
+}
+
 func TestTaps_LargeBatch(t *testing.T) {
 	t.Parallel()
 	var taps ledger.Taps

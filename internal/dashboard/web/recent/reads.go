@@ -23,7 +23,14 @@ type Reads struct {
 	Store ReadStore
 	Now   func() time.Time
 
-	known cache.Cache[string, Times]
+	known cache.Cache[string, known]
+}
+
+// known are times with the instant at which they are read again.
+type known struct {
+	Times
+
+	until time.Time
 }
 
 // Times are when messages of the last campaigns were read.
@@ -32,6 +39,8 @@ type Times struct {
 
 	Campaigns int // whose messages were read
 	Sent      int // hours of the week at which these were sent
+
+	last time.Time // when the last of the campaigns went
 }
 
 const (
@@ -43,12 +52,35 @@ const (
 	enoughRead, enoughCampaigns, enoughHours = 100, 3, 2
 )
 
-// known for an hour, for at most so many tenants.
-var terms = cache.Options{TTL: time.Hour, MaxEntries: 1000}
+const (
+	maxKnown = 1000 // tenants
+	// Times are kept for an hour. While many messages are still to be read, they are kept for a shorter time.
+	kept, keptUnsettled, keptFew = time.Hour, 5 * time.Minute, time.Minute
+)
 
-// Of returns the times of the last campaigns of a tenant: at most campaign.MostCompared. They are up to an hour old.
+// Of returns the times of the last campaigns of a tenant: at most campaign.MostCompared. They are up to an hour old, up
+// to 5 minutes until the campaigns have settled, and up to a minute while few messages were read.
 func (r *Reads) Of(ctx context.Context, tenant string) (Times, error) {
-	return r.known.Get(tenant, r.Now(), terms, func() (Times, error) { return r.read(ctx, tenant) })
+	now := r.Now()
+	if old, ok := r.known.Peek(tenant, now, kept); ok && now.Before(old.until) {
+		return old.Times, nil
+	}
+	times, err := r.read(ctx, tenant)
+	if err == nil {
+		r.known.Put(tenant, known{times, now.Add(times.keep(now))}, now, maxKnown)
+	}
+	return times, err
+}
+
+// keep returns how long the times, which were read at now, are kept.
+func (t Times) keep(now time.Time) time.Duration {
+	switch {
+	case t.Few():
+		return keptFew
+	case now.Sub(t.last) < campaign.SettledAfter:
+		return keptUnsettled
+	}
+	return kept
 }
 
 func (r *Reads) read(ctx context.Context, tenant string) (times Times, err error) {
@@ -95,6 +127,9 @@ func (t *Times) add(read []campaign.Campaign) {
 		before := t.Total()
 		for _, b := range c.Batches {
 			t.Add(b.Head.Timeline)
+			if b.Due.After(t.last) {
+				t.last = b.Due
+			}
 		}
 		if t.Total() == before {
 			continue

@@ -20,8 +20,9 @@ type shop struct {
 	batches map[string]int
 	sent    map[string]time.Time
 
-	mu   sync.Mutex
-	read []string
+	mu    sync.Mutex
+	read  []string
+	lists int // reads of the list
 }
 
 func newShop() *shop { return &shop{batches: map[string]int{}, sent: map[string]time.Time{}} }
@@ -37,6 +38,7 @@ func (s *shop) add(ago, batches int, change ...func(c *campaign.Listed)) {
 }
 
 func (s *shop) ListCampaigns(context.Context, string, string, int32) ([]campaign.Listed, error) {
+	s.lists++
 	return s.list, nil
 }
 
@@ -89,20 +91,32 @@ func TestReads_Bounded(t *testing.T) {
 	}
 }
 
-// The times are read again after an hour, and only then.
+// The times are read again after an hour, and sooner while many messages are still to be read.
 func TestReads_Cached(t *testing.T) {
 	t.Parallel()
-	s, clock := newShop(), now
-	s.add(1, 1)
-	reads := &recent.Reads{Store: s, Now: func() time.Time { return clock }}
-	for _, step := range []struct {
-		after time.Duration
-		want  int
-	}{{0, 1}, {time.Hour - 1, 1}, {time.Hour, 2}} {
-		clock = now.Add(step.after)
-		if _, err := reads.Of(t.Context(), "acme"); err != nil || len(s.read) != step.want {
-			t.Errorf("after %v the campaign was read %d times: %v", step.after, len(s.read), err)
-		}
+	for name, test := range map[string]struct {
+		ago  []int // hours
+		want time.Duration
+	}{
+		"settled":       {[]int{24, 30}, time.Hour},
+		"still read":    {[]int{1, 30}, 5 * time.Minute},
+		"few were read": {[]int{24}, time.Minute},
+		"none":          {nil, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, clock := newShop(), now
+			for _, ago := range test.ago {
+				s.add(ago, 1)
+			}
+			reads := &recent.Reads{Store: s, Now: func() time.Time { return clock }}
+			for i, after := range []time.Duration{0, test.want - 1, test.want} {
+				clock = now.Add(after)
+				if _, err := reads.Of(t.Context(), "acme"); err != nil || s.lists != 1+i/2 {
+					t.Errorf("after %v the campaigns were read %d times: %v", after, s.lists, err)
+				}
+			}
+		})
 	}
 }
 
