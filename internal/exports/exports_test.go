@@ -145,17 +145,18 @@ func TestMaker_ExcelInEnglish(t *testing.T) {
 	}
 }
 
-// The name of a file has that of the campaign.
+// The name of a file has that of the campaign, and the day in São Paulo.
 func TestMaker_FileName(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	c.name = `Promoção "50%"; ../São João`
 	c.accept(1, []string{"u"}, nil)
+	c.now = time.Date(2037, 11, 22, 1, 30, 0, 0, time.UTC)
 	e := c.create(export.Request{Language: "pt-BR"})
 	c.run()
 	header, _ := c.download(c.stored(e))
 	_, parameters, err := mime.ParseMediaType(header.Get("Content-Disposition"))
-	if want := "resultados-Promoção-50-São-João-" + c.stored(e).CreatedAt.Format(time.DateOnly) + ".csv"; err != nil || parameters["filename"] != want {
+	if want := "resultados-Promoção-50-São-João-2037-11-21.csv"; err != nil || parameters["filename"] != want {
 		t.Errorf("the file is named %q, %v, want %q", parameters["filename"], err, want)
 	}
 }

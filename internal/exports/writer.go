@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 	"unicode"
 
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/exports/export"
 )
 
@@ -64,7 +64,7 @@ func (m *Maker) open(ctx context.Context, e export.Export) (*writer, error) {
 }
 
 // fileName returns the name of an export's file: what it has, the letters and digits of the
-// campaign's name, and the date.
+// campaign's name, and the date in São Paulo.
 func fileName(e export.Export, of string) string {
 	const longest = 60 // characters of the campaign's name
 	words := strings.FieldsFunc(of, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
@@ -78,7 +78,7 @@ func fileName(e export.Export, of string) string {
 	if e.Language == portuguese {
 		names = map[export.Kind]string{export.Outcomes: "resultados", export.Rejected: "recusados"}
 	}
-	return names[e.Kind] + "-" + of + e.CreatedAt.UTC().Format(time.DateOnly) + ".csv"
+	return names[e.Kind] + "-" + of + localtime.Day(e.CreatedAt) + ".csv"
 }
 
 func (w *writer) save(ctx context.Context, next export.Export) error {

@@ -102,7 +102,19 @@ func (v page) announcement(p *web.Page, running string) string {
 	if v.Running > 0 {
 		return p.Count("exports.still_running", v.Running)
 	}
-	return p.T("exports.all_closed")
+	return p.T(v.ended())
+}
+
+// ended returns the key of how the export ended that was closed last.
+func (v page) ended() string {
+	if len(v.Exports) == 0 { // it has expired
+		return "exports.none"
+	}
+	last := slices.MaxFunc(v.Exports, func(a, b export.Export) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
+	if last.State == export.Completed {
+		return "exports.ready"
+	}
+	return "exports.state." + string(last.State)
 }
 
 func (s *Pages) read(p *web.Page) (page, error) {

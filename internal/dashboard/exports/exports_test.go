@@ -115,7 +115,7 @@ func TestPages_Progress(t *testing.T) {
 		t.Error("an update without a change of state is announced")
 	}
 	o.all = o.all[:1]
-	if got := update.Get(o.path() + "?running=1"); !strings.Contains(got.Body, `role="status" hx-swap-oob="true">No file is in progress`) {
+	if got := update.Get(o.path() + "?running=1"); !strings.Contains(got.Body, `role="status" hx-swap-oob="true">The file is ready to download.`) {
 		t.Errorf("the end of the export is not announced:\n%s", got.Body)
 	}
 	if page := o.viewer.Get(o.path()); strings.Contains(page.Body, "hx-trigger") {

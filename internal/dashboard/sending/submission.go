@@ -48,7 +48,14 @@ func done(sub submission.Submission) bool {
 	return sub.Closed() || sub.State == submission.StateSending
 }
 
-// listSubmissions lists the files that need somebody first.
+// listed are files of a tenant, the newest first, with the key of their heading.
+type listed struct {
+	Heading string
+	Files   []submission.Submission
+}
+
+// listSubmissions lists the files that are to be reviewed, and apart those that wait for approval, and those that are
+// sent or ended.
 func (s *Pages) listSubmissions(p *web.Page) error {
 	all, err := s.submissions(p)
 	if err != nil {
@@ -62,7 +69,18 @@ func (s *Pages) listSubmissions(p *web.Page) error {
 	for n := range all {
 		all[n].Name, all[n].File.Name = web.Short(all[n].Name, nameWeight), web.Short(all[n].File.Name, nameWeight)
 	}
-	return p.Render("ui.files", "submissions.html", all)
+	groups := []listed{{Heading: "ui.files"}, {Heading: "submission.state.approval"}, {Heading: "submission.done"}}
+	for _, sub := range all {
+		of := &groups[0]
+		switch {
+		case done(sub):
+			of = &groups[2]
+		case sub.State == submission.StateApproval:
+			of = &groups[1]
+		}
+		of.Files = append(of.Files, sub)
+	}
+	return p.Render("ui.files", "submissions.html", groups)
 }
 
 func (s *Pages) inPath(p *web.Page) (submission.Submission, error) {

@@ -55,15 +55,25 @@ func TestTabs(t *testing.T) {
 	}
 }
 
-// Files that need somebody come before newer ones that are sent.
-func TestListSubmissions_ToReviewFirst(t *testing.T) {
+// Only files that need somebody are to be reviewed. Newer ones that wait for approval, or are sent or ended, follow under
+// headings of their own.
+func TestListSubmissions_Groups(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, submission.StateReady)
-	sent := c.stored
-	sent.State, sent.Name, sent.CreatedAt = submission.StateSent, "Enviada", noon
-	c.others = []submission.Submission{sent}
-	page := c.author.Get(sending.SubmissionsPath).Body
-	if waits, gone := strings.Index(page, ">Natal<"), strings.Index(page, ">Enviada<"); waits < 0 || waits > gone {
-		t.Errorf("the file to review is at %d, the sent one at %d", waits, gone)
+	for name, state := range map[string]submission.State{"Pedida": submission.StateApproval, "Enviada": submission.StateSent} {
+		other := c.stored
+		other.State, other.Name, other.CreatedAt = state, name, noon
+		c.others = append(c.others, other)
 	}
+	page := c.author.Get(sending.SubmissionsPath).Body
+	last := 0
+	for _, want := range []string{">Natal<", "<h2>Waiting for approval</h2>", ">Pedida<", "<h2>Sent and ended</h2>", ">Enviada<"} {
+		at := strings.Index(page, want)
+		if at < last {
+			t.Errorf("%s is at %d, after %d:\n%s", want, at, last, page)
+		}
+		last = at
+	}
+	c.stored.State = submission.StateDiscarded
+	says(t, c.author.Get(sending.SubmissionsPath), http.StatusOK, "No files to review")
 }

@@ -57,8 +57,7 @@ func TestTaps_Once(t *testing.T) {
 	})
 }
 
-// A batch of 2,000 messages whose four suggestions are all tapped in random order keeps its
-// row within two write units, and each page within the size of a row.
+// A message with an entry in both counts once, also for a suggestion.
 func TestTaps_Or(t *testing.T) {
 	t.Parallel()
 	one := ledger.Taps{}.After([]campaign.Change{tap(0, 1, 0), tap(2, 2, 0), tap(5, 1, 0)})
@@ -73,6 +72,8 @@ func TestTaps_Or(t *testing.T) {
 	}
 }
 
+// A batch of 2,000 messages whose four suggestions are all tapped in random order keeps its
+// row within two write units, and each page within the size of a row.
 func TestTaps_LargeBatch(t *testing.T) {
 	t.Parallel()
 	var taps ledger.Taps
