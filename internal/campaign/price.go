@@ -16,6 +16,9 @@ const Currency = "BRL"
 // Money is an amount in millionths of Currency.
 type Money int64
 
+// Cent is a hundredth of Currency.
+const Cent Money = unitOfMoney / 100
+
 const (
 	unitOfMoney   = 1_000_000
 	moneyDecimals = 6
@@ -37,6 +40,9 @@ func (m Money) String() string {
 	}
 	return sign + strconv.FormatInt(int64(m/unitOfMoney), 10) + "." + decimals
 }
+
+// Cents returns the amount rounded to a hundredth of Currency.
+func (m Money) Cents() Money { return (m + Cent/2) / Cent * Cent }
 
 // Per returns the amount for each of n, to a thousandth of Currency.
 func (m Money) Per(n int) Money {

@@ -102,11 +102,11 @@ func (m metric) Median(p *web.Page) string {
 	return p.Percent(m.Usual, million)
 }
 
-// change returns how much the campaign's value is above the usual one, as both are shown: a cost in millionths, or a rate
+// change returns how much the campaign's value is above the usual one, as both are shown: a cost of whole cents, or a rate
 // in tenths of a percentage point.
 func (m metric) change() int {
 	if m.Metric == campaign.MetricCost {
-		return m.Value - m.Usual
+		return int(campaign.Money(m.Value).Cents() - campaign.Money(m.Usual).Cents())
 	}
 	return web.TenthsOf(m.rate.N, m.rate.Of) - web.TenthsOf(m.Usual, million)
 }

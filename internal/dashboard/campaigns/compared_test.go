@@ -126,9 +126,9 @@ func TestCompared(t *testing.T) {
 	e.add(20, wrong)
 	e.see("en",
 		"Delivered (of those sent) 80% 80% as usual", "Read (of those delivered) 50% 47.4% 2.6 points above the usual",
-		"Link clicked (of those delivered) 10% 10% in 3 campaigns as usual", "Cost per read R$ 0.10 R$ 0.107 R$ 0.007 below the usual",
+		"Link clicked (of those delivered) 10% 10% in 3 campaigns as usual", "Cost per read R$ 0.10 R$ 0.11 R$ 0.01 below the usual",
 		"middle value of the 10 campaigns before this one")
-	e.see("pt", "50% 47,4% 2,6 pontos acima do habitual", "R$ 0,10 R$ 0,107 R$ 0,007 abaixo do habitual")
+	e.see("pt", "50% 47,4% 2,6 pontos acima do habitual", "R$ 0,10 R$ 0,11 R$ 0,01 abaixo do habitual")
 	if a := e.reader("en").Get(comparedPath); !strings.Contains(a.Body, `class="better"`) || strings.Contains(a.Body, `class="worse"`) {
 		t.Errorf("more reads and a lower cost are not better: %s", a.Body)
 	}

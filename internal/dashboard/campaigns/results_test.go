@@ -120,6 +120,37 @@ func (l largeCampaigns) Overview(context.Context, campaign.ID) (campaign.Campaig
 	return campaign.Campaign{}, nil
 }
 
+// oldResults are campaigns of 500 batches whose results were read before they were cancelled.
+type oldResults struct{ largeCampaigns }
+
+func (oldResults) Standings(_ context.Context, _ string, ids []string) (map[string]campaign.Summary, error) {
+	standings := map[string]campaign.Summary{}
+	for _, id := range ids {
+		standings[id] = campaign.Summary{Batches: 500, Accepted: 1_000_000, CancelledAt: noon.Add(-time.Second)}
+	}
+	return standings, nil
+}
+
+func (oldResults) Results(_ context.Context, _ string, ids []string) (map[string]campaign.Results, error) {
+	results := map[string]campaign.Results{}
+	for _, id := range ids {
+		results[id] = campaign.Results{At: noon.Add(-time.Minute), Status: campaign.StatusSending, Batches: 500, Accepted: 1_000_000, Sent: 1000, Delivered: 900}
+	}
+	return results, nil
+}
+
+// A row with numbers has the status that it had with them, until both are read again.
+func TestList_OldResults(t *testing.T) {
+	t.Parallel()
+	o, now := oldResults{largeCampaigns{t: t}}, func() time.Time { return noon }
+	o.list = []campaign.Listed{{ID: campaign.ID{Tenant: "acme", CampaignID: uuid()}, Name: "Natal", Cursor: "1"}}
+	d := &service{Dashboard: webtest.New(t, campaigns.Area(), &campaigns.Pages{Store: o, Now: now}, now), tenant: "acme"}
+	page := d.admin().Get(campaigns.Path)
+	if text := page.Text(); !strings.Contains(text, "Sending 1,000,000 90%") || strings.Contains(text, "counting…") || !strings.Contains(page.Body, `/row" hx-trigger="load"`) {
+		t.Errorf("the row does not show what is known:\n%s", text)
+	}
+}
+
 // A list of a million messages in each row reads none of the campaigns.
 func TestList_ReadsNoLargeCampaign(t *testing.T) {
 	t.Parallel()

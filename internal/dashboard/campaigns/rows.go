@@ -52,8 +52,16 @@ func (r row) Counted() bool {
 	return !r.At.IsZero() && r.Status != campaign.StatusScheduled && !r.unsent()
 }
 
+// Shown returns the status that the row shows: until it is read again, that of its numbers. It is "" if it has neither.
+func (r row) Shown() campaign.Status {
+	if r.Status == "" && r.Results.Status != campaign.StatusScheduled { // which has no numbers
+		return r.Results.Status
+	}
+	return r.Status
+}
+
 // State returns the status of the campaign in words.
-func (r row) State(p *web.Page) string { return stateOf(p, r.Status, r.Results) }
+func (r row) State(p *web.Page) string { return stateOf(p, r.Shown(), r.Results) }
 
 func (r row) More() int { return r.Templates - 1 }
 

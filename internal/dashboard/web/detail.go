@@ -135,7 +135,7 @@ func (p *Page) auditArg(word string) string {
 		return p.T(value)
 	case argMoney:
 		if m, err := strconv.ParseInt(value, 10, 64); err == nil {
-			return p.Money(campaign.Money(m))
+			return p.Price(campaign.Money(m))
 		}
 	case argNumber:
 		if n, err := strconv.Atoi(value); err == nil {

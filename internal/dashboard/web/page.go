@@ -260,8 +260,16 @@ func (p *Page) Classes(n campaign.ClassCounts) string {
 	return basic + ", " + single
 }
 
-// Money returns an amount in the reader's format.
+// Money returns an amount in the reader's format, with two decimals. Only 0 is R$ 0.00.
 func (p *Page) Money(m campaign.Money) string {
+	if m > 0 && m.Cents() == 0 {
+		return "< " + p.Price(campaign.Cent)
+	}
+	return p.Price(m.Cents())
+}
+
+// Price returns the price of a message in the reader's format, with up to six decimals.
+func (p *Page) Price(m campaign.Money) string {
 	const millionths = 1e6
 	amount := number.Decimal(float64(m)/millionths, number.MinFractionDigits(2), number.MaxFractionDigits(6))
 	return "R$\u00a0" + p.translation.numbers.Sprint(amount)
