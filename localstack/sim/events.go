@@ -32,14 +32,24 @@ type suggestionResponse struct {
 	Type string `json:"type"`
 }
 
-// tapOf returns the tap of a recipient with the fate, nil if there is nothing to tap.
-func tapOf(f fate, c contentMessage) *suggestionResponse {
+// reaction is what a recipient does with a message after reading it.
+type reaction struct {
+	tap  *suggestionResponse // nil if there is nothing to tap
+	link string              // that the phone opens, "" for none
+}
+
+// reactionOf returns the reaction of a recipient with the fate. It is kept until the message is read, which can be long
+// after its content is dropped.
+func reactionOf(f fate, c contentMessage) reaction {
 	for _, s := range c.suggestions() {
-		if f.taps || f.tapsReply && s.Reply != nil || f.clicks && s.link() != "" {
-			return s.tap()
+		switch {
+		case f.taps, f.tapsReply && s.Reply != nil:
+			return reaction{tap: s.tap()}
+		case f.clicks && s.link() != "":
+			return reaction{s.tap(), s.link()}
 		}
 	}
-	return nil
+	return reaction{}
 }
 
 func (s suggestion) tap() *suggestionResponse {
@@ -50,7 +60,7 @@ func (s suggestion) tap() *suggestionResponse {
 }
 
 // scheduleEvents schedules the events of an accepted message if its agent has a webhook.
-func (s *Sim) scheduleEvents(key messageKey, m *record, f fate, ttl time.Duration, tap *suggestionResponse) {
+func (s *Sim) scheduleEvents(key messageKey, m *record, f fate, ttl time.Duration, then reaction) {
 	if s.hook(key.agentID) == nil {
 		return
 	}
@@ -68,20 +78,20 @@ func (s *Sim) scheduleEvents(key messageKey, m *record, f fate, ttl time.Duratio
 		}
 		s.emit(key.agentID, event{SenderPhoneNumber: m.Phone, EventType: "DELIVERED", MessageID: m.MessageID}, func() {
 			if !f.unread {
-				s.options.After(pause, func() { s.read(key.agentID, m, f, tap) })
+				s.options.After(pause, func() { s.read(key.agentID, m, f, then) })
 			}
 		})
 	})
 }
 
 // read sends the READ event, then the tap, or the texts and events of an opt-out.
-func (s *Sim) read(agentID string, m *record, f fate, tap *suggestionResponse) {
+func (s *Sim) read(agentID string, m *record, f fate, then reaction) {
 	s.emit(agentID, event{SenderPhoneNumber: m.Phone, EventType: "READ", MessageID: m.MessageID}, func() {
-		if f.clicks {
-			s.openLink(m.content)
+		if then.link != "" {
+			s.options.After(0, func() { visit(then.link) })
 		}
-		if tap != nil {
-			s.emit(agentID, event{SenderPhoneNumber: m.Phone, MessageID: rand.Text(), SuggestionResponse: tap}, func() {})
+		if then.tap != nil {
+			s.emit(agentID, event{SenderPhoneNumber: m.Phone, MessageID: rand.Text(), SuggestionResponse: then.tap}, func() {})
 		}
 		if f.optsOut {
 			s.emit(agentID, event{SenderPhoneNumber: m.Phone, MessageID: rand.Text(), Text: "PARAR"}, func() {})

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -259,6 +260,22 @@ func TestEvents_Fates(t *testing.T) {
 		}
 		if tap := p.hook.events[len(p.hook.events)-1].SuggestionResponse; tap.PostbackData != "a.site" {
 			t.Errorf("got the tap %+v, want that of the link", tap)
+		}
+	})
+	t.Run("click after the content is dropped", func(t *testing.T) {
+		t.Parallel()
+		var opened atomic.Int32
+		site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { opened.Add(1) }))
+		t.Cleanup(site.Close)
+		p := newEventProvider(t)
+		p.send(t, "+5511900000008", id, `{"contentMessage":{"text":"Oi","suggestions":[
+			{"action":{"text":"Site","postbackData":"a.site","openUrlAction":{"url":"`+site.URL+`/l/x","application":"BROWSER"}}}]}}`)
+		for i := range 101 {
+			p.send(t, "+5511900000003", numbered(i), hello)
+		}
+		p.runWithin(time.Second)
+		if opened.Load() != 1 {
+			t.Errorf("the link was opened %d times, want once", opened.Load())
 		}
 	})
 	t.Run("nothing to tap", func(t *testing.T) {

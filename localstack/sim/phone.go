@@ -106,16 +106,7 @@ var browser = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// openLink opens the first link of a message, as a phone does on a tap. It opens links to this machine only.
-func (s *Sim) openLink(c contentMessage) {
-	for _, suggestion := range c.suggestions() {
-		if link := suggestion.link(); link != "" {
-			s.options.After(0, func() { visit(link) })
-			return
-		}
-	}
-}
-
+// visit opens a link, as a phone does on a tap. It opens links to this machine only.
 func visit(link string) {
 	u, err := url.Parse(link)
 	if err != nil || u.Hostname() != "127.0.0.1" {

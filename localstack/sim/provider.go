@@ -55,7 +55,7 @@ func (s *Sim) send(w http.ResponseWriter, r *http.Request, key messageKey, m rec
 		return s.failure(b, f, attempt)
 	})
 	if accepted != nil {
-		s.scheduleEvents(key, accepted, f, ttl, tapOf(f, m.content)) //nolint:contextcheck // the events follow after the response
+		s.scheduleEvents(key, accepted, f, ttl, reactionOf(f, m.content)) //nolint:contextcheck // the events follow after the response
 	}
 	_ = retry.Sleep(r.Context(), time.Duration(b.LatencyMs)*time.Millisecond) // ends early if the client disconnects
 	if answerLost {

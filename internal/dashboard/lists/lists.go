@@ -111,8 +111,15 @@ func (s *Pages) row(l suppression.List) row {
 type allPage struct {
 	Lists []row
 	Form  form
-	Fault string
+	Fault string // the key of a text
 }
+
+// WrongName reports whether the fault is that of the name.
+func (v allPage) WrongName() bool {
+	return v.Fault == nameFault || v.Fault == knownFault
+}
+
+const nameFault, knownFault = "lists.fault.name", "lists.fault.known"
 
 func (s *Pages) all(p *web.Page) error { return s.showAll(p, http.StatusOK, allPage{}) }
 
@@ -135,8 +142,11 @@ func (s *Pages) create(p *web.Page) error {
 		return err
 	}
 	l, found := suppression.Find(lists, f.Name)
-	if found && !l.Deleted {
-		fault = "lists.fault.known"
+	switch {
+	case !suppression.ValidName(f.Name):
+		fault = nameFault
+	case found && !l.Deleted:
+		fault = knownFault
 	}
 	if fault == "" {
 		c := suppression.Change{Version: &l.Version, Settings: &settings}

@@ -234,6 +234,7 @@ func TestCreate_Refused(t *testing.T) {
 		says string
 	}{
 		"a name":     {url.Values{"name": {"Não me ligue"}}, "Use up to 40"},
+		"no name":    {url.Values{"name": {""}}, "Use up to 40"},
 		"known":      {url.Values{"name": {"nao-me-ligue"}}, "exists already"},
 		"no reason":  {url.Values{"reason": {""}}, "Enter the reason"},
 		"area code":  {url.Values{"areaCodes": {"11 1"}}, "two digits"},
@@ -251,7 +252,13 @@ func TestCreate_Refused(t *testing.T) {
 			if page.Status != http.StatusUnprocessableEntity || !strings.Contains(page.Text(), test.says) || page.Value("source") != "kept" && !strings.Contains(page.Body, `value="kept"`) {
 				t.Errorf("answered %d: %s", page.Status, page.Text())
 			}
+			if _, wrongName := test.edit["name"]; strings.Contains(page.Body, `aria-invalid="true"`) != wrongName {
+				t.Errorf("the name is marked: %t", !wrongName)
+			}
 		})
+	}
+	if page := o.admin.Get(lists.Path); strings.Contains(page.Body, "pattern=") {
+		t.Error("the browser refuses a name in words of its own")
 	}
 }
 

@@ -126,16 +126,19 @@ func (f *form) choices(all []campaign.Template) {
 	}
 }
 
-// Columns returns the columns of the template's variables that the page shows, and the number of others.
-func (f form) Columns() (c shownColumns) {
+// Columns returns the columns that a file needs: those of the template's variables that the page shows, and the number
+// of others. Variables named like the columns of the numbers and the uids have their values.
+func (f form) Columns(p *web.Page) (c shownColumns) {
 	const tag, most = len(` <code class="column"></code>`), 3000
-	c.Few, c.More = web.Few(f.Template.Variables(), tag, most)
+	c.Phone, c.UID = ownColumnNames(p, *f.Template)
+	c.Few, c.More = web.Few(moreColumns(*f.Template, c.Phone, c.UID), tag, most)
 	return c
 }
 
 type shownColumns struct {
-	Few  []string
-	More int
+	Phone, UID string
+	Few        []string
+	More       int
 }
 
 func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
@@ -198,7 +201,7 @@ func (s *Pages) example(p *web.Page) error {
 	var file bytes.Buffer
 	w := csv.NewWriter(&file)
 	w.Comma, w.UseCRLF = web.CSVSeparator, true
-	phone, uid := columnName(t, "phone", p.T("sending.column.phone")), columnName(t, "uid", p.T("sending.column.uid"))
+	phone, uid := ownColumnNames(p, t)
 	more := moreColumns(t, phone, uid)
 	if err := w.WriteAll([][]string{
 		slices.Concat([]string{phone}, more, []string{uid}), slices.Concat([]string{exampleNumber}, more, []string{p.T("sending.example_uid")}),
@@ -211,6 +214,11 @@ func (s *Pages) example(p *web.Page) error {
 // exampleNumber is a valid number that belongs to nobody: numbers that begin with 90000
 // are not assigned.
 const exampleNumber = "11900000000"
+
+// ownColumnNames returns the names of the columns of the numbers and the uids.
+func ownColumnNames(p *web.Page, t campaign.Template) (phone, uid string) {
+	return columnName(t, "phone", p.T("sending.column.phone")), columnName(t, "uid", p.T("sending.column.uid"))
+}
 
 // columnName returns the name of a column in the reader's language, or the standard one if it is also a variable.
 func columnName(t campaign.Template, standard, name string) string {

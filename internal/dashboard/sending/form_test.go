@@ -604,6 +604,25 @@ func TestForm_Columns(t *testing.T) {
 	says(t, page, http.StatusOK, "Messages to send 1", "Send to")
 }
 
+// A variable that is named like the column of the uids has no column of its own, on the page, in the example and in the
+// file of the lines that are left out: a file with two columns of one name is refused.
+func TestForm_SharedColumn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.admin.Language = "pt"
+	template := b.putTemplate(b.tenant, "{{código}} {{nome}}")
+	says(t, b.admin.Get("/dashboard/campaigns/new/columns?template="+template), http.StatusOK, "telefone nome código No lugar de")
+	example := b.admin.Get("/dashboard/campaigns/new/example?template=" + template)
+	if !strings.HasPrefix(example.Body, "\ufefftelefone;nome;código\r\n") {
+		t.Errorf("example %q", example.Body)
+	}
+	_, address := b.review("telefone;nome;código\r\n11980000001;Ana;a1\r\n123;Bia;b2\r\n", fields{"template": template})
+	left := b.admin.Get(address + "/left-out").Body
+	if header, _, _ := strings.Cut(left, "\r\n"); !strings.HasSuffix(header, `"telefone";"código";"nome"`) || !strings.Contains(left, `"123";"b2";"Bia"`) {
+		t.Errorf("the lines that are left out: %q", left)
+	}
+}
+
 // numbers is a file of n recipients.
 func numbers(n int) string {
 	var file strings.Builder

@@ -361,15 +361,28 @@ func (v view) Opened(kind submission.Kind, count int) opened {
 // usedColumns returns the names of the columns whose values the messages have.
 func usedColumns(sub submission.Submission) []string {
 	names := []string{sub.Columns.Header[sub.Columns.Phone], sub.Columns.Header[sub.Columns.UID]}
-	for _, v := range sub.Columns.Values {
+	for _, v := range ownColumns(sub) {
 		names = append(names, sub.Columns.Header[v.Column])
 	}
 	return names
 }
 
+// ownColumns returns the variables with a column of their own, so that the file with their values can be checked again:
+// a variable can have the column of the numbers, of the uids or of another variable.
+func ownColumns(sub submission.Submission) (own []submission.Column) {
+	used := map[int]bool{sub.Columns.Phone: true, sub.Columns.UID: true}
+	for _, v := range sub.Columns.Values {
+		if !used[v.Column] {
+			own = append(own, v)
+		}
+		used[v.Column] = true
+	}
+	return own
+}
+
 func cellsOf(sub submission.Submission, l submission.LeftOut) []string {
 	cells := []string{l.Phone, l.UID}
-	for _, v := range sub.Columns.Values {
+	for _, v := range ownColumns(sub) {
 		cells = append(cells, l.Vars[v.Name])
 	}
 	return cells
