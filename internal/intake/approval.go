@@ -295,6 +295,7 @@ func (s *Service) discard(ctx context.Context, d *decision) error {
 		s.settle(d, submission.DecisionWithdrawn, state)
 	}
 	d.sub = d.sub.Close(submission.StateDiscarded)
+	d.sub.DiscardedBy, d.sub.DiscardedAt = d.Audit.Who, s.Now()
 	return nil
 }
 

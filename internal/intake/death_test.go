@@ -296,14 +296,14 @@ func (c *company) wantSent(sub submission.Submission) string {
 }
 
 func (c *company) wantDiscarded(sub submission.Submission) string {
-	if sub.State != submission.StateDiscarded || len(c.files(sub)) > 0 || len(c.batches(sub)) > 0 {
+	if sub.State != submission.StateDiscarded || sub.DiscardedBy != ana || len(c.files(sub)) > 0 || len(c.batches(sub)) > 0 {
 		return "it is not discarded"
 	}
 	return ""
 }
 
 func (c *company) wantRestDiscarded(sub submission.Submission) string {
-	if sub.State != submission.StateDiscarded || sub.DeletingFiles {
+	if sub.State != submission.StateDiscarded || sub.DiscardedBy != ana || sub.DeletingFiles {
 		return "it is not discarded"
 	}
 	if diff := cmp.Diff([]string{"check-1/part-2"}, c.files(sub)); diff != "" {

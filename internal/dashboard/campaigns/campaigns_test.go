@@ -524,6 +524,11 @@ func TestSearch_NumberAndUID(t *testing.T) {
 			t.Errorf("%s does not say %q:\n%s", path, want, got.Text())
 		}
 	}
+	for several, of := range map[bool]campaign.Batch{false: b, true: two} { // only several batches have names to tell apart
+		if body := d.admin().Get(pathOf(of) + "/messages?uid=u1").Body; strings.Contains(body, ">Batch</th>") != several {
+			t.Errorf("a campaign with several batches: %t, names them: %t", several, !several)
+		}
+	}
 	seen, path := 0, pathOf(b)+"/messages?status=failed"
 	for path != "" {
 		body := d.admin().Get(path).Body

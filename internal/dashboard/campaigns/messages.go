@@ -107,6 +107,9 @@ func (m messagesPage) asked(cursor string) search.Query {
 
 const batchesToChoose = 100 // in the selection list
 
+// Several reports whether the campaign has several parts, so that a message names its own.
+func (m messagesPage) Several() bool { return len(m.Batches) > 1 }
+
 func (m messagesPage) Choose() bool { return len(m.Batches) <= batchesToChoose }
 
 func newFoundView(f search.Message) foundView {

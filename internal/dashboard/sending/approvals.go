@@ -20,6 +20,9 @@ type request struct {
 	People     int
 	By         string
 	At         time.Time
+
+	DiscardedBy string // "" if nobody discarded it
+	DiscardedAt time.Time
 }
 
 const mostRequests = 100 // on the page: the newest ones
@@ -35,7 +38,7 @@ func (s *Pages) approvals(p *web.Page) error {
 		if sub.Approval.Asked() && sub.State != submission.StateDraft { // a draft is not what was decided about
 			all = append(all, request{
 				Name: web.Short(sub.Name, nameWeight), Path: pathOf(sub), State: stateOf(sub), People: sub.Check.Findings.People(),
-				By: sub.Approval.AskedBy, At: sub.Approval.AskedAt,
+				By: sub.Approval.AskedBy, At: sub.Approval.AskedAt, DiscardedBy: sub.DiscardedBy, DiscardedAt: sub.DiscardedAt,
 			})
 		}
 	}

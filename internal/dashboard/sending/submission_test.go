@@ -503,6 +503,12 @@ func TestApprovals(t *testing.T) {
 	if a := newCompany(t, submission.StateReady).author.Get(sending.ApprovalsPath); strings.Contains(a.Text(), "Natal") {
 		t.Error("a campaign without a request is listed")
 	}
+	discarded := waiting(t)
+	discarded.stored.Approval = discarded.stored.Approval.Decided(submission.DecisionApproved, "approver@example.com", noon)
+	discarded.stored = discarded.stored.Close(submission.StateDiscarded)
+	discarded.stored.DiscardedBy, discarded.stored.DiscardedAt = "bia@example.com", noon
+	says(t, discarded.approver.Get(sending.ApprovalsPath), http.StatusOK, "Approved, then cancelled Discarded by bia@example.com on 21 Nov 2037, ")
+	says(t, discarded.author.Get(path), http.StatusOK, "Discarded by bia@example.com on 21 Nov 2037, ", "after author@example.com asked for approval and approver@example.com approved it.")
 	expired := waiting(t)
 	expired.stored = expired.stored.Close(submission.StateDiscarded) // as sweep does
 	if a := expired.approver.Get(sending.ApprovalsPath); !strings.Contains(a.Text(), "Expired without a decision") || strings.Contains(a.Text(), "Waits") {

@@ -68,6 +68,10 @@ type Submission struct {
 	Sending  Sending  `json:"sending"`
 	Fault    Fault    `json:"fault"`
 
+	// DiscardedBy is the email address of who discarded it, "" if nobody did.
+	DiscardedBy string    `json:"discardedBy,omitempty"`
+	DiscardedAt time.Time `json:"discardedAt,omitzero"`
+
 	// DeletingFiles reports that the submission is closed, and that its files are being deleted.
 	DeletingFiles bool `json:"deletingFiles,omitempty"`
 	// Repairs is how often in a row its task was queued again, because nothing was saved.
