@@ -52,8 +52,8 @@ type view struct {
 	Notes     []preview.Note // in updates, of the message that the page shows
 	Held      []heldMessages
 	Late      []lost // not sent, because it was too late or no sending hours were left
-	OptOuts   bool // those since the campaign was sent can be counted
-	Replied   bool // replies since the campaign was sent can be counted
+	OptOuts   bool   // those since the campaign was sent can be counted
+	Replied   bool   // replies since the campaign was sent can be counted
 	Times     reach.Times
 }
 
