@@ -54,8 +54,9 @@ func (r row) Counted() bool {
 
 // Shown returns the status that the row shows: until it is read again, that of its numbers. It is "" if it has neither.
 func (r row) Shown() campaign.Status {
-	if r.Status == "" && r.Results.Status != campaign.StatusScheduled { // which has no numbers
-		return r.Results.Status
+	old := r.Results.Status
+	if r.Status == "" && old != campaign.StatusScheduled && old != campaign.StatusAwaitsHours { // whose time has passed
+		return old
 	}
 	return r.Status
 }

@@ -117,7 +117,7 @@ func changes(old, entered reach.Policy) (details []string) {
 		details = append(details, web.Said("audit.hours.holidays", web.AuditDates(entered.Holidays, "audit.hours.no_holidays")))
 	}
 	if old.TenantZone() != entered.TenantZone() {
-		zone := web.AuditText(fmt.Sprintf("hours.zone.%d", entered.TenantZone()))
+		zone := web.AuditText(fmt.Sprintf("ui.zone.%d", entered.TenantZone()))
 		details = append(details, web.Said("audit.hours.zone", zone))
 	}
 	return details

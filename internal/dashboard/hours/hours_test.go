@@ -98,7 +98,7 @@ func TestChange(t *testing.T) {
 	const who = "admin@example.com hours.change  "
 	if diff := cmp.Diff([]string{
 		who + "said audit.hours.promotion week:1-1=09:00-24:00 audit.hours.off_holidays said audit.hours.holidays dates:07-09+2026-12-24" +
-			" said audit.hours.zone text:hours.zone.12",
+			" said audit.hours.zone text:ui.zone.12",
 		who + "said audit.hours.promotion text:audit.hours.any",
 	}, webtest.AuditedIn(t, o.store, o.tenant)); diff != "" {
 		t.Errorf("audit (-want +got):\n%s", diff)
