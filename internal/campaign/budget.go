@@ -214,6 +214,14 @@ func SumByDate(batches []Batch, dates map[string]string) map[string]Money {
 	return sums
 }
 
+// Sum returns the sum of amounts by date.
+func Sum(amounts map[string]Money) (sum Money) {
+	for _, amount := range amounts {
+		sum += amount
+	}
+	return sum
+}
+
 func reserveAll(amounts map[string]Money) (changes []BudgetChange) {
 	for date, amount := range amounts {
 		changes = append(changes, Reserve(date, amount, Spending{})...)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
@@ -366,6 +367,35 @@ func TestMove_Crash(t *testing.T) {
 		t.Errorf("%d rows are left, open: %v", len(c.Unmoved()), c.Move.Open)
 	}
 	d.wantDue(last, tomorrow)
+	d.wantReserved("2037-11-21", "0.00")
+	d.wantReserved("2037-11-22", "83.00")
+}
+
+// The previous version of the service has one new day for all batches, and a move has only the sum of what it holds.
+func TestMove_BegunByThePreviousVersion(t *testing.T) {
+	t.Parallel()
+	d, batches := large(t)
+	d.service.Store = crashing{d.store}
+	if got := d.move(tomorrow); got != "" {
+		t.Fatal(got)
+	}
+	table := d.store.Tables().Campaigns
+	key := dynamo.Item{
+		"pk": &types.AttributeValueMemberS{Value: "C#" + d.id.Tenant + "#" + d.id.CampaignID}, "sk": &types.AttributeValueMemberS{Value: "META"},
+	}
+	update := "REMOVE movingHeldOn, movingHours"
+	out, err := d.store.Tables().Client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: &table, Key: key, UpdateExpression: &update, ReturnValues: types.ReturnValueAllNew,
+	})
+	d.must(err)
+	if held, ok := out.Attributes["movingHeld"].(*types.AttributeValueMemberN); !ok || held.Value != "3000000" {
+		t.Errorf("the previous version reads %v", out.Attributes["movingHeld"])
+	}
+	d.run(d.tasks[0])
+	if c := d.campaign(); len(c.Unmoved()) > 0 || c.Move.Open {
+		t.Errorf("%d rows are left, open: %v", len(c.Unmoved()), c.Move.Open)
+	}
+	d.wantBooked(batches[len(batches)-1], "2037-11-22")
 	d.wantReserved("2037-11-21", "0.00")
 	d.wantReserved("2037-11-22", "83.00")
 }

@@ -29,7 +29,7 @@ var overview = slices.Concat(totalsAttributes, []string{
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "pausedAt", "revoke", "tapKey", "countsClicks", "nextCheck",
 	"waiting", "sendWindow", "zones", "waitingZones", "neverZones", "neverSince", "test",
 	"failedAt", expiring, "basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
-	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld",
+	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld", "movingHeldOn",
 })
 
 // Overview is Campaign with fewer fields: batches lack Payload and Offsets.

@@ -13,21 +13,36 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/reach"
 )
 
 // A campaign is rescheduled in one transaction. It writes the due time and a revision to META,
 // changes the first rows of the waiting batches, and moves their reservations. If there are
-// more batches, it also reserves their amounts on the new days, as movingHeld, and keeps the sending
-// hours by which the days were found, as movingHours. FinishMove changes the rows of those batches,
-// and releases the rest of movingHeld. A batch that was cancelled or released in between releases or
-// keeps its reservation of the old day.
+// more batches, it also reserves their amounts on the new days, as movingHeldOn with the sum movingHeld,
+// and keeps the sending hours by which the days were found, as movingHours. FinishMove changes the rows
+// of those batches, and releases the rest of movingHeldOn. A batch that was cancelled or released in
+// between releases or keeps its reservation of the old day.
 
 func readMove(meta Item) campaign.Move {
 	return campaign.Move{
 		Due: getMillis(meta, "movedTo"), Revision: getInt(meta, "moves"), Batches: getInt(meta, "movesUpTo"),
-		Open: getBool(meta, "moving"), Held: getAmounts(meta, "movingHeld"), Hours: getBinary(meta, "movingHours"),
+		Open: getBool(meta, "moving"), Held: readHeld(meta), Hours: getBinary(meta, "movingHours"),
 	}
+}
+
+// readHeld returns movingHeldOn. An earlier version of this service has only the sum, on the day of the due time.
+func readHeld(meta Item) map[string]campaign.Money {
+	held, sum := getAmounts(meta, "movingHeldOn"), getMoney(meta, "movingHeld")
+	if campaign.Sum(held) == sum {
+		return held
+	}
+	return map[string]campaign.Money{localtime.Day(getMillis(meta, "movedTo")): sum}
+}
+
+// heldItem returns the attributes of what a move holds.
+func heldItem(held map[string]campaign.Money) Item {
+	return Item{"movingHeld": number(campaign.Sum(held)), "movingHeldOn": amounts(held)}
 }
 
 // Move returns the last change of a campaign's due time. The error wraps campaign.ErrNotFound
@@ -95,7 +110,7 @@ func (s *MoveStore) metaMove(c campaign.Campaign, to campaign.Move) types.Transa
 	update := "SET movedTo = :due, moves = :revision, movesUpTo = :batches, anyScheduled = :true"
 	values := Item{":due": millis(to.Due), ":revision": number(to.Revision), ":batches": number(to.Batches), ":true": boolean(true)}
 	if to.Open {
-		update, values[":held"] = update+", moving = :true, movingHeld = :held", amounts(to.Held)
+		update += ", moving = :true, " + assign(heldItem(to.Held), values)
 	}
 	if to.Hours != nil {
 		update, values[":hours"] = update+", movingHours = :hours", bytesOf(to.Hours)
@@ -198,7 +213,7 @@ func (s *MoveStore) movedDates(ctx context.Context, c campaign.Campaign) (map[st
 	return reach.Bookings(ctx, &TemplateStore{s.table}, hours, c.Unmoved(), c.Move.Due)
 }
 
-// moveUnmoved changes the rows of some batches and takes their reservations from movingHeld. It returns what is left of
+// moveUnmoved changes the rows of some batches and takes their reservations from movingHeldOn. It returns what is left of
 // that. The error wraps campaign.ErrLostRace if one of them, or movingHeld, has changed.
 func (s *MoveStore) moveUnmoved(
 	ctx context.Context, c campaign.Campaign, some []campaign.Batch, dates map[string]string, nextCheck time.Time,
@@ -208,13 +223,14 @@ func (s *MoveStore) moveUnmoved(
 		for date, sum := range sums {
 			left[date] -= sum
 		}
-		items = append(items, s.metaOfMove(c, "SET movingHeld = :left", Item{":left": amounts(left)}))
+		values := Item{}
+		items = append(items, s.metaOfMove(c, "SET "+assign(heldItem(left), values), values))
 		items = append(items, s.changeBudgets(c.Tenant, campaign.ReleaseAll(some))...)
 	}
 	return left, s.writeAll(ctx, "reschedule campaign "+c.CampaignID, items...)
 }
 
-// closeMove ends a move without unmoved batches, and releases the rest of movingHeld.
+// closeMove ends a move without unmoved batches, and releases the rest of movingHeldOn.
 func (s *MoveStore) closeMove(ctx context.Context, id campaign.ID) error {
 	c, err := s.campaign(ctx, id, nil, false)
 	if err != nil || !c.Move.Open {
@@ -227,7 +243,7 @@ func (s *MoveStore) closeMove(ctx context.Context, id campaign.ID) error {
 	for date, amount := range c.Move.Held {
 		rest = append(rest, campaign.Batch{Reserved: amount, ReservedOn: date})
 	}
-	end := s.metaOfMove(c, "REMOVE moving, movingHeld, movingHours", Item{})
+	end := s.metaOfMove(c, "REMOVE moving, movingHeld, movingHeldOn, movingHours", Item{})
 	items := append([]types.TransactWriteItem{end}, s.changeBudgets(c.Tenant, campaign.ReleaseAll(rest))...)
 	return s.writeAll(ctx, "reschedule campaign "+id.CampaignID, items...)
 }
@@ -235,6 +251,6 @@ func (s *MoveStore) closeMove(ctx context.Context, id campaign.ID) error {
 // metaOfMove updates META while the move is as it was read.
 func (s *MoveStore) metaOfMove(c campaign.Campaign, update string, values Item) types.TransactWriteItem {
 	const condition = "movingHeld = :held AND attribute_exists(moving) AND moves = :revision"
-	with(values, Item{":held": amounts(c.Move.Held), ":revision": number(c.Move.Revision)})
+	with(values, Item{":held": number(campaign.Sum(c.Move.Held)), ":revision": number(c.Move.Revision)})
 	return s.update(metaKey(c.ID), update, condition, values)
 }
