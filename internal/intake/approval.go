@@ -357,7 +357,7 @@ func (s *Service) budgets(ctx context.Context, sub submission.Submission, billin
 		due = schedule
 	}
 	bookedOn, costs := hours.BookedOn(due), map[string]campaign.Money{}
-	for zones, classes := range sub.Check.Findings.ByZones {
+	for zones, classes := range sub.Check.Findings.Booked() {
 		costs[bookedOn(zones)] += billing.Of(classes)
 	}
 	for _, date := range slices.Sorted(maps.Keys(costs)) {

@@ -272,6 +272,7 @@ func TestQuote_ByHours(t *testing.T) {
 		"November is full":          {reach.Policy{}, parts, map[string]campaign.Money{"2037-11": 69}, []string{"2037-11-30 0.000032"}, true},
 		"one opening":               {usual, one, map[string]campaign.Money{"2037-11": 100}, []string{"2037-12-02 0.000032"}, false},
 		"one opening, no room":      {usual, one, map[string]campaign.Money{"2037-12": 69}, []string{"2037-12-02 0.000032"}, true},
+		"of the previous version":   {usual, nil, map[string]campaign.Money{"2037-12": 69}, []string{"2037-12-02 0.000032"}, true},
 		"two openings":              {usual, parts, map[string]campaign.Money{"2037-11": 80, "2037-12": 88}, []string{"2037-11-30 0.00002", "2037-12-02 0.000012"}, false},
 		"two openings, no room":     {usual, parts, map[string]campaign.Money{"2037-12": 89}, []string{"2037-11-30 0.00002", "2037-12-02 0.000012"}, true},
 		"the first one has no room": {usual, parts, map[string]campaign.Money{"2037-11": 81}, []string{"2037-11-30 0.00002", "2037-12-02 0.000012"}, true},

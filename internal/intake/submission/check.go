@@ -75,6 +75,23 @@ func (f *Findings) AddPart(zones window.Set, accepted campaign.ClassCounts) {
 	f.ByZones[zones] = all
 }
 
+// Booked returns ByZones with all parts. Those that the previous version of this service has checked are not in ByZones:
+// they count as having the zones of all People.
+func (f Findings) Booked() map[window.Set]campaign.ClassCounts {
+	rest, all, zones := f.Classes, map[window.Set]campaign.ClassCounts{}, window.Set(0)
+	for set, classes := range f.ByZones {
+		all[set], rest = classes, rest.Less(classes)
+	}
+	for z := range f.Zones {
+		zones = zones.With(z)
+	}
+	if rest != (campaign.ClassCounts{}) {
+		rest.Add(all[zones])
+		all[zones] = rest
+	}
+	return all
+}
+
 // AddZones adds people by zone.
 func (f *Findings) AddZones(people map[window.Zone]int) {
 	if f.Zones == nil && len(people) > 0 {
