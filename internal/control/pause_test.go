@@ -175,7 +175,7 @@ func TestPause_CompletedMeanwhile(t *testing.T) {
 	d.record(b, campaign.OutcomeSent, 0, 1)
 	d.service.Store = overtaken{d.service.Store, func() {
 		d.record(b, campaign.OutcomeRead, 0, 1)
-		_, err := d.store.CompleteBatch(t.Context(), b.BatchRef, noon)
+		_, err := d.store.CompleteBatch(t.Context(), b, 0, noon)
 		d.must(err)
 	}}
 	if got := d.post("/pause", ""); got != "409 campaign_completed" || len(d.events) > 0 {

@@ -318,7 +318,8 @@ func TestWaitingOf_NeverGoes(t *testing.T) {
 	if n, ends := reach.NeverGoing(got); n != 24 || !ends.Equal(late.NotAfter) {
 		t.Errorf("%d messages never go, the first end at %v", n, ends)
 	}
-	if diff := cmp.Diff([]reach.Group{{OpensAt: wednesday, Messages: 1}}, reach.GroupsOf(got, reach.ReasonSendWindow)); diff != "" {
+	open := []reach.Group{{OpensAt: wednesday, Zones: []window.Zone{window.SaoPaulo}, Messages: 1}}
+	if diff := cmp.Diff(open, reach.GroupsOf(got, reach.ReasonSendWindow)); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
 	}
 }

@@ -94,7 +94,7 @@ func TestPauseCampaign_Expiring(t *testing.T) {
 func complete(t *testing.T, s *dynamotest.Store, b campaign.Batch) {
 	t.Helper()
 	for moved, err := false, error(nil); !moved; {
-		if moved, err = s.CompleteBatch(t.Context(), b.BatchRef, later); err != nil && !errors.Is(err, campaign.ErrLostRace) {
+		if moved, err = s.CompleteBatch(t.Context(), b, 0, later); err != nil && !errors.Is(err, campaign.ErrLostRace) {
 			t.Error(err)
 			return
 		}
@@ -144,7 +144,7 @@ func TestEndPause_Extended(t *testing.T) {
 	accept(t, s, b)
 	_, err := s.PauseCampaign(t.Context(), b.ID, later)
 	must(t, err)
-	if moved, err := s.CompleteBatch(t.Context(), b.BatchRef, later); !moved || err != nil {
+	if moved, err := s.CompleteBatch(t.Context(), b, 0, later); !moved || err != nil {
 		t.Fatalf("completed: %t, %v", moved, err)
 	}
 	p, err := s.Progress(t.Context(), b.ID)

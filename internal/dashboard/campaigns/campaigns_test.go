@@ -610,7 +610,7 @@ func TestCancel(t *testing.T) {
 		if c.CancelledAt.IsZero() || c.Revoke != (revoke == "true") || c.Batches[1].State != campaign.BatchCancelled || len(d.queued) != 1 {
 			t.Errorf("cancelled at %v, revoke %v, batch %s, %d tasks", c.CancelledAt, c.Revoke, c.Batches[1].State, len(d.queued))
 		}
-		if diff := cmp.Diff([]string{"admin@example.com " + action + " Natal counted campaigns.cancel_found 900 64"}, d.Audited()); diff != "" {
+		if diff := cmp.Diff([]string{"admin@example.com " + action + " Natal said campaigns.cancel_found number:900 number:64"}, d.Audited()); diff != "" {
 			t.Errorf("audit log (-want +got):\n%s", diff)
 		}
 	}

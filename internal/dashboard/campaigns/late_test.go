@@ -45,7 +45,7 @@ func TestCancel_TooLate(t *testing.T) {
 		says(t, "the next page", page, test.notice, test.page, "Natal Cancelled")
 		lacks(t, "the next page", page, "Being cancelled", "What has not been sent")
 		says(t, "the list", admin.Get(campaigns.Path).Text(), "Cancelled 3")
-		if got := d.Audited(); len(got) != 1 || !strings.HasSuffix(got[0], " Natal counted campaigns.cancel_found 3 0") {
+		if got := d.Audited(); len(got) != 1 || !strings.HasSuffix(got[0], " Natal said campaigns.cancel_found number:3 number:0") {
 			t.Errorf("audited %q", got)
 		}
 		admin.Language = "pt-BR"
@@ -105,7 +105,7 @@ func TestPause_NothingLeft(t *testing.T) {
 	d.record(b, campaign.OutcomeRead, "", 0, 2, noon)
 	for _, path := range []string{pathOf(b), campaigns.Path} {
 		d.later += 2 * time.Minute
-		text := strings.Replace(admin.Get(path).Text(), "Status All Sending Scheduled Paused", "", 1)
+		text := strings.Replace(admin.Get(path).Text(), "Status All Sending Waits for its hours Scheduled Paused", "", 1)
 		says(t, path, text, "Completed")
 		lacks(t, path, text, "Paused", "Resume")
 	}

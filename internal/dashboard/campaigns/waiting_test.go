@@ -49,7 +49,7 @@ func TestCampaign_AwaitsHours(t *testing.T) {
 	d.later = 12 * time.Hour // Saturday night
 	zones := []window.Count{{Zone: window.SaoPaulo, Messages: 3}, {Zone: window.RioBranco, Messages: 1}}
 	held := d.accept(uuid(), "Natal", 1, 4, func(b *campaign.Batch) {
-		b.Zones, b.WaitingZones = zones, window.Set(0).With(window.SaoPaulo).With(window.RioBranco)
+		b.Zones, b.Waits.Zones = zones, window.Set(0).With(window.SaoPaulo).With(window.RioBranco)
 	})
 	unreleased := d.accept(uuid(), "Páscoa", 1, 4, func(b *campaign.Batch) { b.Zones, b.State = zones, campaign.BatchPending })
 	reader, part := d.admin(), d.admin()

@@ -164,7 +164,7 @@ func TestShow_NextWithinHours(t *testing.T) {
 		return func(b *campaign.Batch) {
 			b.Zones = zones
 			for _, c := range zones {
-				b.WaitingZones = b.WaitingZones.With(c.Zone)
+				b.Waits.Zones = b.Waits.Zones.With(c.Zone)
 			}
 		}
 	}

@@ -144,7 +144,7 @@ func (m manyOf) writeCampaign(ctx context.Context, i int) error {
 			return err
 		}
 	}
-	if _, err := m.store.CompleteBatch(ctx, b.BatchRef, b.NextCheck); err != nil {
+	if _, err := m.store.CompleteBatch(ctx, b, 0, b.NextCheck); err != nil {
 		return err
 	}
 	return m.store.KeepResults(ctx, b.ID, campaign.Results{
