@@ -83,11 +83,14 @@ func TestUnused(t *testing.T) {
 	}
 }
 
-// waitingCampaign has n batches that each reserve 1 on a date.
-func waitingCampaign(n int, date string) campaign.Campaign {
+// bookedOn is the date on which waitingCampaign is booked.
+const bookedOn = "2026-11-29"
+
+// waitingCampaign has n batches that each reserve 1 on bookedOn.
+func waitingCampaign(n int) campaign.Campaign {
 	c := campaign.Campaign{BatchCount: n}
 	for i := range n {
-		b := reservedOn(date, 1)
+		b := reservedOn(bookedOn, 1)
 		b.Ordinal, b.BatchID = i+1, strconv.Itoa(i+1)
 		c.Batches = append(c.Batches, campaign.BatchProgress{Batch: b})
 	}
@@ -107,7 +110,7 @@ func allOn(c campaign.Campaign, date string) map[string]string {
 // limit.
 func TestPlanMove_SeveralDates(t *testing.T) {
 	t.Parallel()
-	c := waitingCampaign(campaign.MovedAtOnce+20, "2026-11-29")
+	c := waitingCampaign(campaign.MovedAtOnce + 20)
 	dates := allOn(c, "2026-12-01")
 	for ordinal := range 10 {
 		dates[strconv.Itoa(ordinal+1)] = "2026-11-30"
@@ -147,7 +150,7 @@ func TestPlanMove_SeveralDates(t *testing.T) {
 func TestPlanMove(t *testing.T) {
 	t.Parallel()
 	const more = 20
-	c := waitingCampaign(campaign.MovedAtOnce+more, "2026-11-29")
+	c := waitingCampaign(campaign.MovedAtOnce + more)
 	due := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 	p := campaign.PlanMove(c, due, campaign.Spending{Day: 100, Month: 1000}, allOn(c, "2026-12-01"))
 	if len(p.Now) != campaign.MovedAtOnce {
@@ -172,7 +175,7 @@ func TestPlanMove(t *testing.T) {
 // The limit allows it.
 func TestPlanMove_SameMonth(t *testing.T) {
 	t.Parallel()
-	c := waitingCampaign(campaign.MovedAtOnce+20, "2026-11-29")
+	c := waitingCampaign(campaign.MovedAtOnce + 20)
 	p := campaign.PlanMove(c, time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC), campaign.Spending{Day: 100, Month: 100}, allOn(c, "2026-11-30"))
 	if diff := cmp.Diff([]campaign.BudgetChange{
 		{Month: "2026-11", By: 20},
@@ -192,7 +195,7 @@ func TestPlanMove_SameMonth(t *testing.T) {
 // A batch that is on the new day already costs nothing more.
 func TestPlanMove_SameDay(t *testing.T) {
 	t.Parallel()
-	c := waitingCampaign(2, "2026-11-29")
+	c := waitingCampaign(2)
 	p := campaign.PlanMove(c, time.Date(2026, 11, 29, 20, 0, 0, 0, time.UTC), campaign.Spending{Day: 2, Month: 2}, allOn(c, "2026-11-29"))
 	if len(p.Budget) != 0 || p.Dates() != nil || p.Room("2026-11-29", campaign.Spending{Day: 2, Month: 2}) != nil || p.Move.Open {
 		t.Errorf("plan %+v", p)

@@ -309,7 +309,7 @@ func TestFindings_ManyKindsOfParts(t *testing.T) {
 	t.Parallel()
 	var f submission.Findings
 	for set := range 10_000 {
-		f.AddPart(window.Set(set), campaign.ClassCounts{Basic: 1}) //nolint:gosec // small
+		f.AddPart(window.Set(set), campaign.ClassCounts{Basic: 1})
 	}
 	sum := 0
 	for _, n := range f.ByZones {

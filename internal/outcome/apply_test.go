@@ -87,7 +87,7 @@ func TestHandle_FreesReservation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newReleased()
-			r.toCome, r.batchLedger.completed = parts, parts // of two batches
+			r.toCome, r.completed = parts, parts // of two batches
 			r.batch.Prices, r.batch.Classes = campaign.Prices{Basic: 10, Single: 20}, campaign.Classes{Basic: 1, Bits: []byte{1}}
 			r.batch.Reserved, r.batch.ReservedOn = 50, "2026-11-30"
 			apply := r.process()

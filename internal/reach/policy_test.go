@@ -93,7 +93,9 @@ func TestDecide_Order(t *testing.T) {
 			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeWindowClosed},
 		},
 		"72 hours after it was seen that nothing opens": {
-			person, reach.Rules{Batch: unopened(noon), Hours: tuesdays()}, noon.Add(72 * time.Hour),
+			person,
+			reach.Rules{Batch: unopened(noon), Hours: tuesdays()},
+			noon.Add(72 * time.Hour),
 			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeWindowClosed},
 		},
 		"a moment before": {
@@ -103,11 +105,15 @@ func TestDecide_Order(t *testing.T) {
 			person, reach.Rules{Batch: unopened(noon), Hours: limited}, noon.Add(84 * time.Hour), reach.Decision{Do: reach.Wait},
 		},
 		"it was seen of another zone": {
-			campaign.Message{Phone: "+5592987654321"}, reach.Rules{Batch: unopened(noon), Hours: tuesdays()}, noon.Add(72 * time.Hour),
+			campaign.Message{Phone: "+5592987654321"},
+			reach.Rules{Batch: unopened(noon), Hours: tuesdays()},
+			noon.Add(72 * time.Hour),
 			reach.Decision{Do: reach.Wait},
 		},
 		"72 hours after it was seen that nothing opens before notAfter": {
-			person, reach.Rules{Batch: until(unopened(night), night.Add(73*time.Hour)), Hours: fridays()}, night.Add(72 * time.Hour),
+			person,
+			reach.Rules{Batch: until(unopened(night), night.Add(73*time.Hour)), Hours: fridays()},
+			night.Add(72 * time.Hour),
 			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeWindowClosed},
 		},
 		"opted out before closed": {

@@ -28,7 +28,8 @@ func TestGroups(t *testing.T) {
 		{OpensAt: nine, Zones: []window.Zone{window.SaoPaulo}, Messages: 1},
 		{OpensAt: nine, Zones: []window.Zone{window.Manaus}, Messages: 2},
 		{OpensAt: nine.Add(2 * time.Hour), Zones: []window.Zone{window.RioBranco, window.Amazonas}, Messages: 7},
-		{Messages: 7}, {Zones: []window.Zone{window.Recife}, Messages: 5},
+		{Messages: 7},
+		{Zones: []window.Zone{window.Recife}, Messages: 5},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)

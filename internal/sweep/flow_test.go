@@ -314,7 +314,8 @@ func TestResume_CachedPause(t *testing.T) {
 	b := w.accept(103)
 	w.handOff(b)
 	late := w.sender(1)
-	for w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, late, 5) {
+	for going := true; going; {
+		going = w.deliver(w.releases, w.releaser(), 1) || w.deliver(w.frames, late, 5)
 	}
 	w.must(w.store.Resume(t.Context(), "tenant#"+w.tenant))
 	sweeper := w.sweeper()

@@ -193,11 +193,11 @@ func saturdays(b *campaign.Batch) {
 }
 
 // unopened runs a batch that waits for Saturday in the night before, until it was seen that Saturdays are closed.
-func (w *pipeline) unopened(edit ...func(*campaign.Batch)) campaign.Batch {
+func (w *pipeline) unopened() campaign.Batch {
 	w.t.Helper()
 	w.saveRule(reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
 	w.at(4, 22, 0)
-	b := w.accept(103, append([]func(*campaign.Batch){w.inZones, saturdays}, edit...)...)
+	b := w.accept(103, w.inZones, saturdays)
 	w.handOff(b)
 	if now := w.run(b, time.Hour); now.NeverOpen.Zones != 0 || now.Waits.Zones == 0 {
 		w.t.Fatalf("before the change, the batch has %+v and waits in %v", now.NeverOpen, now.Waits.Zones.Zones())

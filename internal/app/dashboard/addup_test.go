@@ -300,33 +300,33 @@ func (l *life) waiting() (n int) {
 }
 
 // figures checks that a page says texts that end with a number.
-func (l *life) figures(where string, page webtest.Answer, texts ...string) {
-	l.t.Helper()
+func (c *company) figures(where string, page webtest.Answer, texts ...string) {
+	c.t.Helper()
 	if page.Status != http.StatusOK {
-		l.t.Fatalf("%s: answers %d\n%s", where, page.Status, page.Text())
+		c.t.Fatalf("%s: answers %d\n%s", where, page.Status, page.Text())
 	}
 	for _, text := range texts {
 		if !regexp.MustCompile(`(?:^|\W)` + regexp.QuoteMeta(text) + `(?:[.,]?[^\d.,]|[.,]?$)`).MatchString(page.Text()) {
-			l.t.Errorf("%s does not say %q:\n%s", where, text, page.Text())
+			c.t.Errorf("%s does not say %q:\n%s", where, text, page.Text())
 		}
 	}
 }
 
 // quiet checks that a page does not say texts.
-func (l *life) quiet(where string, page webtest.Answer, texts ...string) {
-	l.t.Helper()
+func (c *company) quiet(where string, page webtest.Answer, texts ...string) {
+	c.t.Helper()
 	for _, text := range texts {
 		if strings.Contains(page.Text(), text) {
-			l.t.Errorf("%s says %q:\n%s", where, text, page.Text())
+			c.t.Errorf("%s says %q:\n%s", where, text, page.Text())
 		}
 	}
 }
 
 // same checks a figure that is no text of a page.
-func (l *life) same(what string, got, want int) {
-	l.t.Helper()
+func (c *company) same(what string, got, want int) {
+	c.t.Helper()
 	if got != want {
-		l.t.Errorf("%s: %d, want %d", what, got, want)
+		c.t.Errorf("%s: %d, want %d", what, got, want)
 	}
 }
 
@@ -517,23 +517,23 @@ func (l *life) erasedOfNotAccepted() (n int) {
 }
 
 // made makes the file of an export.
-func (l *life) made(exportID string) export.Export {
-	l.t.Helper()
-	run(l.company, &l.files, l.maker.Handle)
-	e, err := l.store.Export(l.t.Context(), exportID)
-	l.must(err)
+func (c *company) made(exportID string) export.Export {
+	c.t.Helper()
+	run(c, &c.files, c.maker.Handle)
+	e, err := c.store.Export(c.t.Context(), exportID)
+	c.must(err)
 	if e.State != export.Completed {
-		l.t.Fatalf("the export is %s", e.State)
+		c.t.Fatalf("the export is %s", e.State)
 	}
 	return e
 }
 
-func (l *life) read(e export.Export) [][]string {
-	l.t.Helper()
-	body, err := l.blobs.Get(l.t.Context(), e.Blob())
-	l.must(err)
+func (c *company) read(e export.Export) [][]string {
+	c.t.Helper()
+	body, err := c.blobs.Get(c.t.Context(), e.Blob())
+	c.must(err)
 	rows, err := csv.NewReader(strings.NewReader(string(body))).ReadAll()
-	l.must(err)
+	c.must(err)
 	return rows
 }
 

@@ -31,7 +31,9 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/control"
+	"campaign-dispatch/internal/dashboard/billing"
 	"campaign-dispatch/internal/dashboard/campaigns"
+	"campaign-dispatch/internal/dashboard/contacts"
 	exportpages "campaign-dispatch/internal/dashboard/exports"
 	"campaign-dispatch/internal/dashboard/overview"
 	"campaign-dispatch/internal/dashboard/sending"
@@ -40,10 +42,12 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/exports"
 	"campaign-dispatch/internal/exports/export"
+	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome"
+	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/expiry"
 	"campaign-dispatch/internal/query"
@@ -52,13 +56,19 @@ import (
 	"campaign-dispatch/internal/reach/suppression/book"
 	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )
 
 // queue keeps the tasks that are sent to it.
-type queue[T any] struct{ tasks []T }
+type queue[T any] struct {
+	mu    sync.Mutex // while functions send
+	tasks []T
+}
 
 func (q *queue[T]) Send(_ context.Context, _ string, body []byte, _ time.Duration) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	var t T
 	q.tasks = append(q.tasks, t)
 	return json.Unmarshal(body, &q.tasks[len(q.tasks)-1])
@@ -95,8 +105,10 @@ type company struct {
 	store    *dynamotest.Store
 	blobs    *s3.Store
 	book     *optout.Book
+	lists    *book.Book
 
 	worker    *intake.Worker
+	dispatch  *dispatch.Service
 	canceller *control.Canceller
 	recorder  *outcome.Recorder
 	maker     *exports.Maker
@@ -107,7 +119,8 @@ type company struct {
 	tasks   queue[submission.Task]
 	revokes queue[campaign.RevokeTask]
 	files   queue[export.Task]
-	notify  queue[json.RawMessage]
+	events  queue[reaction.EventTask]
+	notify  queue[delivery.NotifyMessage]
 
 	mu       sync.Mutex
 	accepted []campaign.Batch // in their order
@@ -142,7 +155,7 @@ func newCompany(t *testing.T, partLines int, atOnce time.Duration) *company {
 		Client: c.client, Auth: env.OwnTable(t, env["AUTH_TABLE"]), Campaigns: env.OwnTable(t, env["CAMPAIGNS_TABLE"]), Outcomes: outcomes,
 		Webhooks: env.OwnTable(t, env["WEBHOOKS_TABLE"]), Now: c.clock,
 	})
-	c.book = &optout.Book{Store: c.store, Now: c.clock}
+	c.book, c.lists = &optout.Book{Store: c.store, Now: c.clock}, &book.Book{Store: c.store, Blobs: c.blobs, Now: c.clock}
 	c.must(c.store.SaveTenant(t.Context(), campaign.Tenant{ID: c.tenant, Name: "Empresa", AgentID: "agent"}, nil))
 	c.template = random.UUID()
 	_, err := c.store.PutTemplate(t.Context(), campaign.Template{ID: c.template, Tenant: c.tenant, Name: "T", Content: content.Content{Text: "Olá {{nome}}"}})
@@ -162,19 +175,20 @@ func (c *company) must(err error) {
 
 // wire makes the services, as the functions do.
 func (c *company) wire(partLines int, atOnce time.Duration) {
+	lists := &lookup.Cache{Store: c.store, Blobs: c.blobs, Now: c.clock}
+	c.dispatch = &dispatch.Service{
+		Tokens: c, Store: c.store, Blobs: c.blobs, Releases: c, SeenNumbers: &dispatch.SeenNumbers{Limit: 16 << 20}, Now: c.clock,
+		Lead: 5 * time.Minute, SweepDelay: time.Minute, Reach: reach.Lookup{OptOuts: c.book, Lists: lists}, ListNames: lists.Names,
+	}
 	c.worker = &intake.Worker{
-		Store: c.store, Blobs: c.blobs, Tasks: &c.tasks, Now: c.clock, PartLines: partLines, Open: c.blobs.OpenFile,
-		Dispatch: &dispatch.Service{
-			Store: c.store, Blobs: c.blobs, Releases: c, SeenNumbers: &dispatch.SeenNumbers{Limit: 16 << 20}, Now: c.clock, Lead: 5 * time.Minute, SweepDelay: time.Minute,
-			Reach: reach.Lookup{OptOuts: c.book, Lists: &lookup.Cache{Store: c.store, Blobs: c.blobs, Now: c.clock}},
-		},
+		Store: c.store, Blobs: c.blobs, Tasks: &c.tasks, Now: c.clock, PartLines: partLines, Open: c.blobs.OpenFile, Dispatch: c.dispatch,
 	}
 	c.recorder = &outcome.Recorder{Store: c.store, Days: c.store, Blobs: c.blobs, Notify: &c.notify, SweepAfter: time.Minute, Now: c.clock}
 	c.canceller = &control.Canceller{Ledger: c.store, Recorder: c.recorder, Tasks: &c.revokes, Retries: &c.revokes, Blobs: c.blobs, Concurrency: 8, SweepAfter: time.Minute, Now: c.clock}
 	c.maker = &exports.Maker{Store: c.store, Blobs: c.blobs, Tasks: &c.files, Now: c.clock, PartSize: exports.PartSize}
 	c.privacy = &privacy.Service{
 		Store: privacy.Store{Campaigns: c.store, Outcomes: c.store, Erasure: c.store},
-		Blobs: c.blobs, OptOuts: c.book, Lists: &book.Book{Store: c.store, Blobs: c.blobs, Now: c.clock}, Now: c.clock, Progress: func(string, int, int) {},
+		Blobs: c.blobs, OptOuts: c.book, Lists: c.lists, Now: c.clock, Progress: func(string, int, int) {},
 	}
 	c.expirer = &expiry.Expirer{Store: c.store, Now: c.clock}
 	c.wireSite(atOnce)
@@ -182,9 +196,10 @@ func (c *company) wire(partLines int, atOnce time.Duration) {
 
 // wireSite makes the pages and the API.
 func (c *company) wireSite(atOnce time.Duration) {
-	messages := &query.Service{Tokens: c, Store: c.store, Blobs: c.blobs, BaseURL: webtest.Base, Now: time.Now}
+	messages := &query.Service{Tokens: c, Store: c.store, Blobs: c.blobs, BaseURL: webtest.Base, Now: c.clock}
 	c.api = http.NewServeMux()
 	messages.Register(c.api)
+	c.api.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(c.dispatch.ServeDispatch))
 	service := &intake.Service{
 		Store: c.store, Uploads: c.blobs, Stat: c.blobs.Stat, Tasks: &c.tasks, Now: c.clock, Lead: 5 * time.Minute, Rules: c.store, Worker: c.worker, AtOnce: atOnce,
 	}
@@ -193,19 +208,27 @@ func (c *company) wireSite(atOnce time.Duration) {
 		&sending.Pages{Store: exportsOf{c.store, files}, Intake: service, Origin: c.blobs.Origin, Now: c.clock, Lead: 5 * time.Minute},
 		&campaigns.Pages{
 			Store: rowsOf{c.store, c}, OptOuts: c.book, Now: c.clock, Messages: messages,
-			Controls: &control.Service{Store: c.store, Revokes: &c.revokes, Releases: c, Now: c.clock, Lead: 5 * time.Minute, SweepDelay: time.Minute},
+			Controls: &control.Service{Store: c.store, Revokes: &c.revokes, Events: &c.events, Releases: c, Now: c.clock, Lead: 5 * time.Minute, SweepDelay: time.Minute},
 		},
 		&overview.Pages{Store: rowsOf{c.store, c}, Now: c.clock},
 		&exportpages.Pages{Exports: exportsOf{c.store, files}},
+		&billing.Pages{Store: c.store, Now: c.clock},
+		&contacts.Pages{Store: contactsOf{c.store, messages}, OptOuts: c.book, Reach: c.dispatch.Reach, Shards: optout.Shards, Now: c.clock},
 	}
 	c.Dashboard = webtest.Serve(c.t, webtest.UI(c.t, c.clock), campaigns.Area(), pages,
-		sending.Area(), overview.Area(), exportpages.Area())
+		sending.Area(), overview.Area(), exportpages.Area(), billing.Area(), contacts.Area())
 }
 
 // exportsOf are the campaigns and exports of the pages.
 type exportsOf struct {
 	*dynamotest.Store
 	*exports.Service
+}
+
+// contactsOf are rows, with the messages of people.
+type contactsOf struct {
+	*dynamotest.Store
+	*query.Service
 }
 
 // rowsOf are rows with the credentials of a company.
@@ -290,10 +313,18 @@ func (c *company) answer(r *http.Request) []byte {
 // get reads a campaign by the API.
 func (c *company) get(id campaign.ID, into any) {
 	c.t.Helper()
-	r := httptest.NewRequestWithContext(c.t.Context(), http.MethodGet, webtest.Base+"/api/v1/external/campaigns/"+id.CampaignID, http.NoBody)
+	c.call(http.MethodGet, "/"+id.CampaignID, nil, into)
+}
+
+// call calls the API of campaigns. body can be nil.
+func (c *company) call(method, path string, body, into any) {
+	c.t.Helper()
+	content, err := json.Marshal(body)
+	c.must(err)
+	r := httptest.NewRequestWithContext(c.t.Context(), method, webtest.Base+"/api/v1/external/campaigns"+path, bytes.NewReader(content))
 	w := httptest.NewRecorder()
 	c.api.ServeHTTP(w, r)
-	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil || w.Code != http.StatusOK {
+	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil || w.Code/100 != 2 {
 		c.t.Fatalf("the API answers %d: %s", w.Code, w.Body)
 	}
 }

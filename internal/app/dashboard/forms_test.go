@@ -19,8 +19,8 @@ import (
 
 const base = "https://rcs.example.com"
 
-// send sends a form's or a page's request without a session.
-func send(t *testing.T, site http.Handler, method, path string, header http.Header) *httptest.ResponseRecorder {
+// sendForm sends a form's or a page's request without a session.
+func sendForm(t *testing.T, site http.Handler, method, path string, header http.Header) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader("name=Natal&csrf=old"))
 	header = header.Clone()
@@ -49,11 +49,11 @@ func TestForms_SessionOver(t *testing.T) {
 			t.Parallel()
 			path := parameter.ReplaceAllString(form, "0198d3a0-0000-4000-8000-000000000000")
 			// data-refused makes app.js put back what was entered.
-			whole := send(t, site, http.MethodPost, path, http.Header{"Referer": {base + page}})
+			whole := sendForm(t, site, http.MethodPost, path, http.Header{"Referer": {base + page}})
 			if body := whole.Body.String(); whole.Code != http.StatusUnauthorized || !strings.Contains(body, "data-refused") || !strings.Contains(body, back) {
 				t.Errorf("it answers %d: %s", whole.Code, body)
 			}
-			part := send(t, site, http.MethodPost, path, http.Header{"Hx-Request": {"true"}, "Referer": {base + page}})
+			part := sendForm(t, site, http.MethodPost, path, http.Header{"Hx-Request": {"true"}, "Referer": {base + page}})
 			if part.Code != http.StatusOK || part.Header().Get("HX-Retarget") != "#over" || !strings.Contains(part.Body.String(), `target="_blank"`) {
 				t.Errorf("within a page it answers %d: %s", part.Code, part.Body)
 			}

@@ -93,7 +93,8 @@ func TestPauseCampaign_Expiring(t *testing.T) {
 // complete completes a batch, and ends the pause of its campaign as outcome does.
 func complete(t *testing.T, s *dynamotest.Store, b campaign.Batch) {
 	t.Helper()
-	for moved, err := false, error(nil); !moved; {
+	for moved := false; !moved; {
+		var err error
 		if moved, err = s.CompleteBatch(t.Context(), b, 0, later); err != nil && !errors.Is(err, campaign.ErrLostRace) {
 			t.Error(err)
 			return

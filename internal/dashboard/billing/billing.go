@@ -154,8 +154,10 @@ func changes(old, b campaign.Billing) (details []string) {
 		key      string
 		was, now campaign.Money
 	}{
-		{"basic", old.Basic, b.Basic}, {"single", old.Single, b.Single},
-		{"day", old.Limits.Day, b.Limits.Day}, {"month", old.Limits.Month, b.Limits.Month},
+		{"basic", old.Basic, b.Basic},
+		{"single", old.Single, b.Single},
+		{"day", old.Limits.Day, b.Limits.Day},
+		{"month", old.Limits.Month, b.Limits.Month},
 	} {
 		if amount.was != amount.now {
 			details = append(details, web.Said("audit.billing."+amount.key,

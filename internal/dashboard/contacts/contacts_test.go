@@ -133,9 +133,6 @@ func (sent) Find(_ context.Context, c campaign.Campaign, asked search.Query) (se
 	}}}, nil
 }
 
-// listed is on the list procon.
-const listed = "+5511987650001"
-
 func (sent) Lists(_ context.Context, tenant string) ([]suppression.List, error) {
 	if tenant != "acme" {
 		return nil, nil
@@ -181,7 +178,7 @@ func newBench(t *testing.T, campaigns int) bench {
 	return bench{webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), contacts.Area(), &contacts.Pages{
 		Store: sent{d, campaigns}, OptOuts: l, Shards: optout.Shards,
 		Reach: reach.Lookup{OptOuts: l, Lists: &lookup.Cache{Store: sent{}, Blobs: segments{}, Now: func() time.Time { return noon }}},
-		Now: func() time.Time { return noon.Add(time.Duration(calls.Add(1)) * time.Second) }, // a later change wins
+		Now:   func() time.Time { return noon.Add(time.Duration(calls.Add(1)) * time.Second) }, // a later change wins
 	}, sending.Area()), l, d}
 }
 

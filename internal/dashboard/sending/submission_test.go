@@ -265,8 +265,10 @@ func TestReview_Closed(t *testing.T) {
 		lacks  string // of the page, "" for nothing
 	}{
 		"all closed": {
-			map[window.Zone]int{window.SaoPaulo: 1, window.RioBranco: 1, window.Amazonas: 1}, "21/11/2037 10:00",
-			[]string{"Agora está fora do horário de envio.", "Sul, Sudeste, Goiás e DF: 1, às 10:00 Acre e oeste do AM: 2, às 10:00 de lá"}, "Assim que",
+			map[window.Zone]int{window.SaoPaulo: 1, window.RioBranco: 1, window.Amazonas: 1},
+			"21/11/2037 10:00",
+			[]string{"Agora está fora do horário de envio.", "Sul, Sudeste, Goiás e DF: 1, às 10:00 Acre e oeste do AM: 2, às 10:00 de lá"},
+			"Assim que",
 		},
 		"one clock": {map[window.Zone]int{window.RioBranco: 3}, "21/11/2037 12:00", []string{"Acre: 3, às 10:00 de lá"}, "Assim que"},
 	} {

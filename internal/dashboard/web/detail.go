@@ -81,7 +81,7 @@ type days struct {
 
 // daysOf returns the open days of a week.
 func daysOf(w window.Week) (groups []days) {
-	for i := range len(w) {
+	for i := range w {
 		n, h := i+1, w[(i+1)%len(w)]
 		last := len(groups) - 1
 		switch {

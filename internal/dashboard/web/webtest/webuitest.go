@@ -209,12 +209,12 @@ type AuditLog interface {
 }
 
 // AuditedIn returns the actions and subjects of a store's audit log, oldest first, up to 100.
-func AuditedIn(t testing.TB, log AuditLog, tenant string) []string {
-	t.Helper()
+func AuditedIn(tb testing.TB, log AuditLog, tenant string) []string {
+	tb.Helper()
 	const most = 100
-	entries, _, err := log.AuditLog(t.Context(), tenant, "", most)
+	entries, _, err := log.AuditLog(tb.Context(), tenant, "", most)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	slices.Reverse(entries)
 	return linesOf(entries)
