@@ -15,24 +15,22 @@ import (
 func (h Hours) BookedOn(due time.Time) func(of window.Set) string {
 	opens := map[window.Zone]time.Time{}
 	return func(of window.Set) string {
-		first := time.Time{}
-		for _, z := range h.zonesOf(of) {
+		var at time.Time
+		for _, z := range h.decisive(of) {
 			if _, known := opens[z]; !known {
 				opens[z] = h.Opens(z, due)
 			}
-			if at := opens[z]; !at.IsZero() && (first.IsZero() || at.Before(first)) {
-				first = at
-			}
+			at = first(at, opens[z])
 		}
-		if first.IsZero() {
-			first = due
+		if at.IsZero() {
+			at = due
 		}
-		return localtime.Day(first)
+		return localtime.Day(at)
 	}
 }
 
-// zonesOf returns the zones whose hours decide about messages to some zones, none without hours.
-func (h Hours) zonesOf(of window.Set) []window.Zone {
+// decisive returns the zones whose hours decide about messages to some zones, none without hours.
+func (h Hours) decisive(of window.Set) []window.Zone {
 	if !h.Limited() {
 		return nil
 	}
@@ -48,12 +46,12 @@ func Bookings(
 	ctx context.Context, templates Templates, p Policy, batches []campaign.Batch, due time.Time,
 ) (dates map[string]string, err error) {
 	dates, templates = map[string]string{}, Remember(templates)
-	known := map[held]func(window.Set) string{}
+	known := map[openingKey]func(window.Set) string{}
 	for _, b := range batches {
 		if b.Reserved == 0 {
 			continue
 		}
-		key := heldIn(b, 0, due)
+		key := openingKeyOf(b, 0, due)
 		if known[key] == nil {
 			hours, err := Load(ctx, templates, p, b)
 			if err != nil {

@@ -42,7 +42,7 @@ func (h Hours) zonesOver(b campaign.Batch, now time.Time) (zones window.Set) {
 
 // NeverSent returns how many messages of a campaign that were not sent never will be by the rules of a policy.
 func NeverSent(ctx context.Context, templates Templates, p Policy, c campaign.Campaign, now time.Time) (messages int, err error) {
-	o := openings{templates: Remember(templates), policy: &p, known: map[held]Waiting{}, holidays: map[window.Holiday]bool{}}
+	o := newOpenings(entered{templates, p}, c.Tenant)
 	for _, b := range c.Batches {
 		if b.Cancelled() || b.Pending() <= 0 {
 			continue
@@ -58,13 +58,22 @@ func NeverSent(ctx context.Context, templates Templates, p Policy, c campaign.Ca
 	return messages, nil
 }
 
+// entered is a Store with a policy that is not stored.
+type entered struct {
+	Templates
+
+	policy Policy
+}
+
+func (e entered) SendPolicy(context.Context, string) (Policy, error) { return e.policy, nil }
+
 // neverSent returns how many messages of a batch that were not sent never will be.
 func (o *openings) neverSent(h Hours, b campaign.BatchProgress, now time.Time) (messages int) {
 	var closed window.Set
 	unsent, due := unsentIn(b, now)
 	all := zonesOf(b.Batch)
 	for _, z := range all.Zones() {
-		if never(o.waiting(h, heldIn(b.Batch, z, due)).OpensAt, b.LastSend()) {
+		if never(o.waiting(h, openingKeyOf(b.Batch, z, due)).OpensAt, b.LastSend()) {
 			closed = closed.With(z)
 		}
 	}
@@ -80,12 +89,9 @@ func (o *openings) neverSent(h Hours, b campaign.BatchProgress, now time.Time) (
 }
 
 // zonesOf returns the zones that messages of a batch can have.
-func zonesOf(b campaign.Batch) (zones window.Set) {
+func zonesOf(b campaign.Batch) window.Set {
 	if len(b.Zones) > 0 {
 		return b.ZoneSet()
 	}
-	for _, z := range window.All() {
-		zones = zones.With(z)
-	}
-	return zones
+	return window.Everywhere()
 }

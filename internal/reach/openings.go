@@ -3,7 +3,6 @@ package reach
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -18,21 +17,21 @@ type openings struct {
 	templates Templates
 	tenant    string
 	policy    *Policy // nil until it is read
-	known     map[held]Waiting
+	known     map[openingKey]Waiting
 	messages  map[Waiting]int
 	ends      map[Waiting]time.Time // when the first of the messages end that never go
-	holidays  map[window.Holiday]bool
+	holidays  holidays
 }
 
 func newOpenings(store Store, tenant string) *openings {
 	return &openings{
 		store: store, templates: Remember(store), tenant: tenant,
-		known: map[held]Waiting{}, messages: map[Waiting]int{}, ends: map[Waiting]time.Time{}, holidays: map[window.Holiday]bool{},
+		known: map[openingKey]Waiting{}, messages: map[Waiting]int{}, ends: map[Waiting]time.Time{}, holidays: holidays{},
 	}
 }
 
-// held is what the opening of held messages depends on.
-type held struct {
+// openingKey is what the opening of messages depends on.
+type openingKey struct {
 	template version
 	test     bool
 	asked    window.Week // zero for none
@@ -40,16 +39,16 @@ type held struct {
 	due      time.Time
 }
 
-func heldIn(b campaign.Batch, z window.Zone, due time.Time) held {
-	h := held{template: version{b.TemplateID, b.TemplateVersion}, test: b.Test, zone: z, due: due.UTC()}
+func openingKeyOf(b campaign.Batch, z window.Zone, due time.Time) openingKey {
+	k := openingKey{template: version{b.TemplateID, b.TemplateVersion}, test: b.Test, zone: z, due: due.UTC()}
 	if b.SendWindow != nil {
-		h.asked = *b.SendWindow
+		k.asked = *b.SendWindow
 	}
-	return h
+	return k
 }
 
-// of returns what messages of a batch wait for that are due at an instant. It reads nothing without messages.
-func (o *openings) of(ctx context.Context, b campaign.Batch, messages []window.Count, due time.Time) ([]Waiting, error) {
+// waits returns what messages of a batch wait for that are due at an instant. It reads nothing without messages.
+func (o *openings) waits(ctx context.Context, b campaign.Batch, messages []window.Count, due time.Time) ([]Waiting, error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
@@ -59,7 +58,7 @@ func (o *openings) of(ctx context.Context, b campaign.Batch, messages []window.C
 	}
 	waits := make([]Waiting, 0, len(messages))
 	for _, c := range messages {
-		w := o.waiting(hours, heldIn(b, c.Zone, due))
+		w := o.waiting(hours, openingKeyOf(b, c.Zone, due))
 		w.Messages = c.Messages
 		if w.Never = neverGoes(b, w); w.Never {
 			w.EndsAt = b.EndsUnopened()
@@ -89,18 +88,16 @@ func neverGoes(b campaign.Batch, w Waiting) bool {
 }
 
 // waiting returns a wait without its number of messages, and without Never.
-func (o *openings) waiting(hours Hours, h held) Waiting {
-	if w, found := o.known[h]; found {
+func (o *openings) waiting(hours Hours, k openingKey) Waiting {
+	if w, found := o.known[k]; found {
 		return w
 	}
 	w := Waiting{Reason: ReasonSendWindow}
-	if w.Zone = h.zone; h.zone.Known() {
-		w.OpensAt = hours.Opens(h.zone, h.due)
-		for _, off := range hours.Skipped(h.zone, h.due, w.OpensAt) {
-			o.holidays[off] = true
-		}
+	if w.Zone = k.zone; k.zone.Known() {
+		w.OpensAt = hours.Opens(k.zone, k.due)
+		o.holidays.add(hours, w.Opening, k.due)
 	}
-	o.known[h] = w
+	o.known[k] = w
 	return w
 }
 
@@ -135,9 +132,4 @@ func (o *openings) sorted() []Waiting {
 		return cmp.Or(cmp.Compare(a.Reason, b.Reason), a.OpensAt.Compare(b.OpensAt), cmp.Compare(a.Zone, b.Zone), a.EndsAt.Compare(b.EndsAt))
 	})
 	return all
-}
-
-// closedOn returns the holidays until the openings, by date.
-func (o *openings) closedOn() []window.Holiday {
-	return slices.SortedFunc(maps.Keys(o.holidays), func(a, b window.Holiday) int { return a.Date.Compare(b.Date) })
 }

@@ -186,14 +186,6 @@ func (h Hours) TTL(phone string, now time.Time, ttl time.Duration) time.Duration
 	return min(ttl, max(h.window.Closes(h.Zone(phone), now).Sub(now), campaign.MinTTL))
 }
 
-// Skipped returns the holidays that keep messages to a zone, which are due at an instant, from being sent until another.
-func (h Hours) Skipped(z window.Zone, due, until time.Time) []window.Holiday {
-	if h.window == nil {
-		return nil
-	}
-	return h.window.Skipped(z, due, until)
-}
-
 // MaxWait is the longest time until a batch that waits is checked again. A changed rule causes a check at once.
 const MaxWait = 7 * 24 * time.Hour
 
@@ -216,11 +208,7 @@ func (h Hours) NextClosing(b campaign.Batch, now time.Time) (next time.Time) {
 	if h.window == nil {
 		return next
 	}
-	zones := b.ZoneSet().Zones()
-	if len(zones) == 0 {
-		zones = window.All()
-	}
-	for _, z := range zones {
+	for _, z := range zonesOf(b).Zones() {
 		closes := h.window.Closes(z, now)
 		if closes.After(now) && closes.Before(now.Add(24*time.Hour)) && (next.IsZero() || closes.Before(next)) {
 			next = closes

@@ -25,7 +25,7 @@ func Timed(ctx context.Context, store Store, c campaign.Campaign, now time.Time)
 	o, paused, shared := newOpenings(store, c.Tenant), c.Paused(), true
 	for i, b := range c.Batches {
 		messages, due := unsentIn(b, now)
-		waits, err := o.of(ctx, b.Batch, messages, due)
+		waits, err := o.waits(ctx, b.Batch, messages, due)
 		if err != nil {
 			return c, Times{}, err
 		}
@@ -41,7 +41,7 @@ func Timed(ctx context.Context, store Store, c campaign.Campaign, now time.Time)
 		}
 		c.Batches[i] = b
 	}
-	return c, Times{o.sorted(), o.closedOn()}, nil
+	return c, Times{o.sorted(), o.holidays.byDate()}, nil
 }
 
 // unsentIn returns the messages of a batch that no task sends yet, by zone, and when they are due. While a batch is being

@@ -119,6 +119,14 @@ var loaded = sync.OnceValue(func() (all [len(zones)][]*time.Location) {
 // Set is a set of zones. Stored batches have it.
 type Set uint32
 
+// Everywhere returns all zones.
+func Everywhere() (s Set) {
+	for _, z := range All() {
+		s = s.With(z)
+	}
+	return s
+}
+
 // SetOf returns the zones of counts.
 func SetOf(counts []Count) (s Set) {
 	for _, c := range counts {

@@ -78,7 +78,7 @@ func (s *Pages) unsentOf(ctx context.Context, id campaign.ID, p reach.Policy) (u
 	if err != nil {
 		return unsentOf{}, campaign.IgnoreNotFound(err)
 	}
-	people, err := reach.NeverSent(ctx, reach.Remember(s.Campaigns), p, c, s.Now())
+	people, err := reach.NeverSent(ctx, s.Campaigns, p, c, s.Now())
 	return unsentOf{Name: c.Name, Path: web.CampaignPath(id.CampaignID), People: people}, err
 }
 

@@ -48,14 +48,7 @@ func (s *starting) plan(hours reach.Hours, plan []reach.Opening) {
 	if first := s.groups; len(first) > 0 && first[0].OpensAt.After(s.due) {
 		s.Starts, s.Later = first[0].OpensAt, true
 	}
-	for _, o := range plan {
-		for _, h := range hours.Skipped(o.Zone, s.due, o.OpensAt) {
-			if !slices.Contains(s.Holidays, h) {
-				s.Holidays = append(s.Holidays, h)
-			}
-		}
-	}
-	slices.SortFunc(s.Holidays, func(a, b window.Holiday) int { return a.Date.Compare(b.Date) })
+	s.Holidays = hours.Skipped(plan, s.due)
 }
 
 // Openings returns when the people of each time zone get their message, nothing if all of them get it when it is due.

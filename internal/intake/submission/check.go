@@ -66,9 +66,7 @@ func (f *Findings) AddPart(zones window.Set, accepted campaign.ClassCounts) {
 		f.ByZones = map[window.Set]campaign.ClassCounts{}
 	}
 	if _, known := f.ByZones[zones]; !known && len(f.ByZones) >= mostByZones {
-		for _, z := range window.All() {
-			zones = zones.With(z)
-		}
+		zones |= window.Everywhere()
 	}
 	all := f.ByZones[zones]
 	all.Add(accepted)
