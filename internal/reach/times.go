@@ -50,10 +50,30 @@ func unsentIn(b campaign.BatchProgress, now time.Time) (messages []window.Count,
 	if b.State != campaign.BatchPending || b.Cancelled() {
 		return b.Held, now
 	}
-	if b.Due.Before(now) {
-		return b.Zones, now
+	return b.Zones, dueOf(b.Batch, now)
+}
+
+// dueOf returns when the unsent messages of a batch are due, at the earliest now.
+func dueOf(b campaign.Batch, now time.Time) time.Time {
+	if b.State == campaign.BatchPending && b.Due.After(now) {
+		return b.Due
 	}
-	return b.Zones, b.Due
+	return now
+}
+
+// GoesAt returns when an unsent message of a batch to a phone number in E.164 goes: now, at its schedule, or when its sending
+// hours begin. It is zero if they do not begin any more, or not in time.
+func GoesAt(ctx context.Context, store Store, b campaign.Batch, phone string, now time.Time) (time.Time, error) {
+	p, err := store.SendPolicy(ctx, b.Tenant)
+	if err != nil {
+		return time.Time{}, err
+	}
+	hours, err := Load(ctx, store, p, b)
+	at := hours.Opens(hours.Zone(phone), dueOf(b, now))
+	if never(at, b.LastSend()) {
+		return time.Time{}, err
+	}
+	return at, err
 }
 
 // firstOf returns when the first of the messages go, zero if that is unknown, or if none goes.

@@ -202,7 +202,7 @@ func (s *six) persons() {
 		page := s.author.Post(contacts.Path+"/find", url.Values{"phone": {s.phones[i]}})
 		s.figures(where, page, fmt.Sprintf("%s u%d T %s", s.name, i, fates[fate].words))
 		s.figures(where, page, map[string]string{
-			"-": "This number gets messages.", "opted_out": "This number opted out on", "suppressed": "This number is on the list " + theList,
+			"-": "This number gets messages.", "opted_out": "This number opted out on", "suppressed": "This number is on the suppression list " + theList,
 		}[s.withheldFrom[i]])
 	}
 }

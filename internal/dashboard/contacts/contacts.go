@@ -22,6 +22,7 @@ import (
 
 // Store reads campaigns, and finds their messages with their outcomes.
 type Store interface {
+	reach.Store
 	// ListCampaigns returns a tenant's campaigns after a cursor, newest first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
@@ -33,7 +34,6 @@ type Store interface {
 	DoubtfulReply(ctx context.Context, tenant, id string) (reaction.Reply, error)
 	// SettleReplies settles the doubtful replies of phone numbers until a time of each. A zero time is any.
 	SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// Lists returns the lists of numbers that get no messages, deleted ones included.
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)

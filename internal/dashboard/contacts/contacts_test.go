@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/contacts"
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
@@ -133,6 +134,68 @@ func (sent) Find(_ context.Context, c campaign.Campaign, asked search.Query) (se
 	}}}, nil
 }
 
+// SendPolicy has the usual hours of promotions.
+func (sent) SendPolicy(context.Context, string) (reach.Policy, error) {
+	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}, nil
+}
+
+// unsent has a campaign whose message to ana was not sent yet.
+type unsent struct {
+	sent
+
+	campaign campaign.Campaign
+	batch    campaign.Batch
+}
+
+func (u unsent) Dispatched(_ context.Context, id campaign.ID) (campaign.Campaign, error) {
+	c := u.campaign
+	c.ID, c.Name = id, "Campanha"
+	return c, nil
+}
+
+func (u unsent) Find(context.Context, campaign.Campaign, search.Query) (search.Page, error) {
+	return search.Page{Messages: []search.Message{{Message: campaign.Message{Phone: ana, UID: "a-1"}, Batch: u.batch}}}, nil
+}
+
+func (unsent) Changes(context.Context, campaign.Batch, int, int) ([]campaign.Change, error) { return nil, nil }
+
+// The page of a person says what a message waits for that was not sent yet.
+func TestFind_Waits(t *testing.T) {
+	t.Parallel()
+	sunday := window.Week{time.Sunday: {From: 9 * 60, Until: 21 * 60}}
+	for name, test := range map[string]struct {
+		campaign campaign.Campaign
+		batch    campaign.Batch
+		says     string
+		optedOut bool
+	}{
+		"on its way":    {batch: campaign.Batch{State: campaign.BatchSending}, says: "Pending"},
+		"scheduled":     {batch: campaign.Batch{State: campaign.BatchPending, Due: noon.Add(3 * time.Hour)}, says: "Pending: it goes out on 4 May 2026, 15:00"},
+		"outside hours": {batch: campaign.Batch{State: campaign.BatchPending, Due: noon.Add(10 * time.Hour)}, says: "Pending: it goes out on 5 May 2026, 09:00"},
+		"too late": {
+			batch: campaign.Batch{State: campaign.BatchPending, Due: noon.Add(10 * time.Hour), NotAfter: noon.Add(12 * time.Hour)},
+			says:  "Pending: no sending hours are left for it",
+		},
+		"no hours":  {batch: campaign.Batch{State: campaign.BatchSending, SendWindow: &sunday}, says: "Pending: no sending hours are left for it"},
+		"paused":    {campaign.Campaign{PausedAt: noon}, campaign.Batch{State: campaign.BatchSending}, "Pending: the campaign is paused", false},
+		"opted out": {campaign.Campaign{PausedAt: noon}, campaign.Batch{State: campaign.BatchSending}, "Pending: it will not be sent to this number", true},
+		"cancelled": {campaign.Campaign{PausedAt: noon, CancelledAt: noon}, campaign.Batch{State: campaign.BatchPending, Due: noon.Add(time.Hour)}, "Pending", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &doubted{}
+			b := newBenchOf(t, d, unsent{sent{d, 1}, test.campaign, test.batch})
+			if err := b.lists.Record(t.Context(), "acme", []campaign.OptChange{{Phone: ana, Out: test.optedOut, At: noon}}); err != nil {
+				t.Fatal(err)
+			}
+			text := b.SignIn("acme", web.RoleViewer).Post(contacts.Path+"/find", url.Values{"phone": {ana}}).Text()
+			if _, history, _ := strings.Cut(text, "a-1 "); !strings.HasPrefix(history, "Oferta <b> Pending "+test.says+" ") {
+				t.Errorf("the message is %q, want %q", history, test.says)
+			}
+		})
+	}
+}
+
 func (sent) Lists(_ context.Context, tenant string) ([]suppression.List, error) {
 	if tenant != "acme" {
 		return nil, nil
@@ -172,11 +235,16 @@ type bench struct {
 
 func newBench(t *testing.T, campaigns int) bench {
 	t.Helper()
+	d := &doubted{}
+	return newBenchOf(t, d, sent{d, campaigns})
+}
+
+func newBenchOf(t *testing.T, d *doubted, store contacts.Store) bench {
+	t.Helper()
 	var calls atomic.Int32
 	l := &optout.Book{Store: &shards{rows: map[string]map[int]campaign.OptOuts{}}, Now: func() time.Time { return noon }}
-	d := &doubted{}
 	return bench{webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), contacts.Area(), &contacts.Pages{
-		Store: sent{d, campaigns}, OptOuts: l, Shards: optout.Shards,
+		Store: store, OptOuts: l, Shards: optout.Shards,
 		Reach: reach.Lookup{OptOuts: l, Lists: &lookup.Cache{Store: sent{}, Blobs: segments{}, Now: func() time.Time { return noon }}},
 		Now:   func() time.Time { return noon.Add(time.Duration(calls.Add(1)) * time.Second) }, // a later change wins
 	}, sending.Area()), l, d}

@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/query/search"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/suppression"
 )
 
@@ -52,6 +53,15 @@ type message struct {
 	search.Message
 	CampaignID, Campaign, Template string
 	Changes                        []change
+	Waits                          waits // of a message that was not sent yet
+}
+
+// waits is what a message waits for. It is zero for a message that is on its way or being stopped.
+type waits struct {
+	Withheld bool      // it will not be sent to this person
+	Paused   bool      // until its campaign is resumed
+	Never    bool      // no sending hours are left for it
+	Until    time.Time // when it goes, zero for now
 }
 
 type change struct {
@@ -233,5 +243,27 @@ func (s *Pages) explain(ctx context.Context, c campaign.Campaign, f search.Messa
 			m.Changes = append(m.Changes, change{At: c.At, Status: string(c.Outcome), Code: code})
 		}
 	}
+	if err == nil && m.Latest.Outcome == "" && c.CancelledAt.IsZero() {
+		m.Waits, err = s.waitsOf(ctx, c, f, template.Traffic)
+	}
 	return m, err
+}
+
+// waitsOf returns what a message of a campaign waits for that was not sent yet.
+func (s *Pages) waitsOf(ctx context.Context, c campaign.Campaign, f search.Message, t campaign.Traffic) (w waits, err error) {
+	withheld, err := s.Reach.Withheld(ctx, c.Tenant, t, time.Time{})
+	switch {
+	case err != nil:
+		return w, err
+	case !withheld(f.Phone).None():
+		return waits{Withheld: true}, nil
+	case !c.PausedAt.IsZero():
+		return waits{Paused: true}, nil
+	}
+	now := s.Now()
+	goes, err := reach.GoesAt(ctx, s.Store, f.Batch, f.Phone, now)
+	if w.Never = err == nil && goes.IsZero(); goes.After(now) {
+		w.Until = goes
+	}
+	return w, err
 }
