@@ -44,7 +44,7 @@ type Campaigns interface {
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	TestNumbers(ctx context.Context, tenant string) (account.TestNumbers, error)
 	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace after a concurrent change.
-	SaveTestNumbers(ctx context.Context, tenant string, n account.TestNumbers) error
+	SaveTestNumbers(ctx context.Context, tenant string, n account.TestNumbers, audit ...account.AuditEntry) error
 }
 
 // Outcomes reads what became of messages, and deletes replies, logged opt-outs and kept posts.

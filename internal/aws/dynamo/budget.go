@@ -75,18 +75,17 @@ func (s *BudgetStore) Spending(ctx context.Context, tenant, date string) (campai
 
 // MonthSpending reads consistently what a tenant's batches have reserved for a month, as 2026-11.
 func (s *BudgetStore) MonthSpending(ctx context.Context, tenant, month string) (campaign.MonthSpending, error) {
-	row, err := s.find(ctx, "read the budget of tenant "+tenant, budgetKey(tenant, month))
-	return readMonth(row, month), err
+	return s.monthSpending(ctx, tenant, month)
 }
 
 func (t *table) spending(ctx context.Context, tenant, date string) (campaign.Spending, error) {
-	keys := map[string]Item{"budget": budgetKey(tenant, campaign.MonthOf(date))}
-	rows, err := t.rows(ctx, "read the budget of tenant "+tenant, keys)
-	return readSpending(rows["budget"], date), err
+	of, err := t.monthSpending(ctx, tenant, campaign.MonthOf(date))
+	return of.On(date), err
 }
 
-func readSpending(row Item, date string) campaign.Spending {
-	return campaign.Spending{Day: getMoney(row, dayOf(date)), Month: getMoney(row, total)}
+func (t *table) monthSpending(ctx context.Context, tenant, month string) (campaign.MonthSpending, error) {
+	rows, err := t.rows(ctx, "read the budget of tenant "+tenant, map[string]Item{"budget": budgetKey(tenant, month)})
+	return readMonth(rows["budget"], month), err
 }
 
 // readMonth returns the amounts of a month, as 2026-11, and of its days.

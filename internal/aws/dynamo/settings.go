@@ -63,15 +63,15 @@ func (s *SettingStore) TestNumbers(ctx context.Context, tenant string) (n accoun
 	return n, nil
 }
 
-// SaveTestNumbers writes the revision after that of n. The error wraps campaign.ErrLostRace if
-// that is not the stored one.
-func (s *SettingStore) SaveTestNumbers(ctx context.Context, tenant string, n account.TestNumbers) error {
+// SaveTestNumbers writes the revision after that of n, and entries of the audit log with it. The error wraps
+// campaign.ErrLostRace if that is not the stored one.
+func (s *SettingStore) SaveTestNumbers(ctx context.Context, tenant string, n account.TestNumbers, audit ...account.AuditEntry) error {
 	data, err := json.Marshal(n.All)
 	if err != nil {
 		return fmt.Errorf("encode the test numbers of tenant %s: %w", tenant, err)
 	}
 	row := with(testNumbersKey(tenant), Item{"data": bytesOf(data), "revision": number(n.Revision + 1)})
-	return s.mustWrite(ctx, "save the test numbers of tenant "+tenant, s.putAfter(row, "revision", n.Revision), campaign.ErrLostRace)
+	return s.writeAudited(ctx, "save the test numbers of tenant "+tenant, audit, s.putAfter(row, "revision", n.Revision))
 }
 
 // Attention reads what can need a tenant's attention on a date, and its endpoints, with three
@@ -94,7 +94,7 @@ func (s *AttentionStore) Attention(ctx context.Context, tenant, date string) (ac
 	}
 	a.Brand = readBrand(rows["tenant"], rows["brand"])
 	a.Limits = readBilling(rows["billing"]).Limits
-	a.Used = readSpending(rows["budget"], date)
+	a.Used = readMonth(rows["budget"], campaign.MonthOf(date)).On(date)
 	err := s.addSwitches(ctx, tenant, getText(rows["tenant"], "agentId"), &a, watched)
 	return a, watched, err
 }

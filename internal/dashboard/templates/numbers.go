@@ -121,11 +121,8 @@ func (s *Pages) changeNumbers(p *web.Page, action, name string, change func(all 
 		if slices.Equal(next, saved.All) {
 			return nil
 		}
-		if err := p.AuditOn(numbersPath, action, name); err != nil {
-			return err
-		}
 		saved.All = next
-		err = s.Store.SaveTestNumbers(p.R.Context(), p.Session.Tenant, saved)
+		err = s.Store.SaveTestNumbers(p.R.Context(), p.Session.Tenant, saved, p.AuditEntry(numbersPath, action, name))
 		if !errors.Is(err, campaign.ErrLostRace) {
 			return err
 		}

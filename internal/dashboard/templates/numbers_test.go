@@ -3,13 +3,16 @@ package templates_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/webtest"
 )
 
 const numbersPath = "/dashboard/templates/test-numbers"
@@ -45,6 +48,26 @@ func TestTestNumbers(t *testing.T) {
 	contains(t, b.SignIn(b.tenant, web.RoleAuthor).Get(numbersPath), http.StatusOK, "Bia", "&#43;5511987654322")
 	if a := b.admin.Post(path+"/test", url.Values{"to": {"+5511987654321"}}); a.Status != http.StatusUnprocessableEntity || len(b.calls.made) != 1 {
 		t.Errorf("a deleted number: %d, %d calls", a.Status, len(b.calls.made))
+	}
+}
+
+// Of people who save numbers at the same time, each has an entry in the audit log, and only one.
+func TestTestNumbers_Audited(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var want []string
+	var saving sync.WaitGroup
+	for n := range 5 {
+		name := "n" + strconv.Itoa(n)
+		want = append(want, "admin@example.com template.number_save "+name)
+		saving.Go(func() { b.admin.Post(numbersPath, url.Values{"name": {name}, "phone": {"1198765433" + strconv.Itoa(n)}}) })
+	}
+	saving.Wait()
+	b.admin.Post(numbersPath+"/delete", url.Values{"phone": {"+5511987654330"}, "name": {"n0"}})
+	got := webtest.AuditedIn(t, b.store, b.tenant)
+	slices.Sort(got[:max(0, len(got)-1)])
+	if diff := cmp.Diff(append(want, "admin@example.com template.number_delete n0"), got); diff != "" {
+		t.Errorf("audit (-want +got):\n%s", diff)
 	}
 }
 

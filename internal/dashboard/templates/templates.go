@@ -35,9 +35,9 @@ type Store interface {
 	TemplateArchived(ctx context.Context, tenant, id string) (bool, error)
 	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
 	TestNumbers(ctx context.Context, tenant string) (account.TestNumbers, error)
-	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace if n.Revision is not the
-	// stored one.
-	SaveTestNumbers(ctx context.Context, tenant string, n account.TestNumbers) error
+	// SaveTestNumbers writes the entries of the audit log with the change. The error wraps campaign.ErrLostRace if
+	// n.Revision is not the stored one.
+	SaveTestNumbers(ctx context.Context, tenant string, n account.TestNumbers, audit ...account.AuditEntry) error
 }
 
 // Pages are the pages of templates.
