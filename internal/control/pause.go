@@ -61,8 +61,8 @@ func (s *Service) announce(ctx context.Context, c campaign.Campaign, kind reacti
 }
 
 // Pause pauses a campaign, and returns it. Its messages are not sent until Resume, and end when their
-// notAfter passes. Its completion and its cancellation end the pause. Parts of its file and other batches are still accepted. A refused call returns
-// a *httpapi.Problem.
+// notAfter passes. Its completion and its cancellation end the pause. Parts of its file and other batches
+// are still accepted. A refused call returns a *httpapi.Problem.
 func (s *Service) Pause(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	c, err := s.find(ctx, id)
 	if err == nil {

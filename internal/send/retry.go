@@ -104,27 +104,32 @@ func retryDelay(attempt int, asked time.Duration, random float64) time.Duration 
 }
 
 // postponeCheck sets the sweep check of a batch that waits for its agent's rate or for the opening of a send window.
-// It writes rarely: it postpones the check by more than necessary, and a zone starts to wait once for each closing. It is
-// repeated if the row has changed since it was read and lacks a zone: nothing else has the zone's messages sent.
+// It writes rarely: it postpones the check by more than necessary, and a zone starts to wait once for each closing.
 func (s *Sender) postponeCheck(ctx context.Context, r *run) {
-	for try := range maxMarks {
-		changed, err := s.tryPostpone(ctx, r)
-		if err == nil && !changed && r.beginsToWait() {
-			err = retry.Wait(ctx, try+1)
-			if err == nil {
-				err = s.readWaits(ctx, r)
-			}
-		}
-		if err != nil {
-			slog.WarnContext(ctx, "postponing the check failed; frames may be requeued", "batch_id", r.batch.BatchID, "error", err)
-		}
-		if err != nil || changed || !r.beginsToWait() {
-			return
-		}
+	if err := s.markWaits(ctx, r); err != nil {
+		slog.WarnContext(ctx, "postponing the check failed; frames may be requeued", "batch_id", r.batch.BatchID, "error", err)
 	}
 }
 
-// tryPostpone makes one attempt of postponeCheck, and reports whether the row is as it should be.
+// markWaits repeats tryPostpone while the row, which has changed since it was read, lacks a zone whose messages wait:
+// nothing else has them sent.
+func (s *Sender) markWaits(ctx context.Context, r *run) error {
+	for try := range maxMarks {
+		changed, err := s.tryPostpone(ctx, r)
+		if err != nil || changed || !r.beginsToWait() {
+			return err
+		}
+		if err := retry.Wait(ctx, try+1); err != nil {
+			return err //nolint:wrapcheck // the function has ended
+		}
+		if err := s.readWaits(ctx, r); err != nil || !r.beginsToWait() {
+			return err
+		}
+	}
+	return campaign.ErrLostRace
+}
+
+// tryPostpone sets the check if the row is unchanged since it was read, and reports whether the row is as it should be.
 func (s *Sender) tryPostpone(ctx context.Context, r *run) (changed bool, err error) {
 	b := r.batch
 	next := b.NextCheck

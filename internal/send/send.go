@@ -68,7 +68,7 @@ type templateKey struct {
 const (
 	routeTTL = 3 * time.Second // cache TTL of routes: a pause takes effect within this time
 	maxWarm  = 500             // size of the route and template caches
-	// maxMarks is the number of attempts to mark a batch as paused. Then its tasks are received again.
+	// maxMarks is the number of attempts to write what a batch waits for. Then a task that met a pause is received again.
 	maxMarks = 20
 )
 
