@@ -224,7 +224,7 @@ var MessageCodes = []MessageCode{
 		Reason: Text{"No sending hours were left for the message.", "Não havia mais horário de envio para a mensagem."},
 		Meaning: Text{
 			"The `notAfter` time passed outside the sending hours, or for 72 hours there were none left for the message.",
-			"O horário `notAfter` passou fora do horário de envio, ou por 72 horas não havia mais nenhum para a mensagem.",
+			"O horário `notAfter` passou fora do horário de envio, ou a mensagem ficou 72 horas sem nenhum horário de envio.",
 		},
 		Action: Text{
 			"Dispatch again with a later time, or with other sending hours.",

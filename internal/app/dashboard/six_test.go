@@ -372,13 +372,13 @@ func (s *six) promised(where string, page webtest.Answer) {
 	s.t.Helper()
 	all, out, listed := len(s.phones), s.of("opted_out"), s.of("suppressed")
 	s.figures(where, page, "Messages to send "+shown(s.toSend), "basic: "+shown(s.toSend), "Price "+money(10*s.toSend),
-		"Reserves of the budget "+money(10*all), money(10*all)+" in the budget of "+s.booked)
+		"Reserved from the budget "+money(10*all), money(10*all)+" in the budget of "+s.booked)
 	if out > 0 {
 		s.figures(where, page, "Opted out (nothing is sent) "+shown(out), "Of people who opted out: "+money(10*out))
 	}
 	if listed > 0 {
 		s.figures(where, page, fmt.Sprintf("On suppression lists (nothing is sent) %d %s: %d", listed, theList, listed),
-			"Of people on lists: "+money(10*listed))
+			"Of people on suppression lists: "+money(10*listed))
 	}
 	s.figures(where, page, "Start "+cmp.Or(s.starts, "As soon as it is approved"))
 	s.figures(where, page, s.openings...)

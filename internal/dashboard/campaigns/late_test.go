@@ -31,7 +31,7 @@ func TestCancel_TooLate(t *testing.T) {
 			"tarde demais: 3 mensagens já tinham sido enviadas. Nenhuma foi interrompida.",
 		},
 		"true": {
-			"was left to send. Messages that had been sent already: 3. Those that have not arrived will be withdrawn.",
+			"had been sent completely. Messages sent: 3. Those that have not arrived will be withdrawn.",
 			"Sent already: 3. Stopped before sending: 0. Messages not delivered yet are being withdrawn.",
 			"Já enviadas: 3. Interrompidas antes do envio: 0. As mensagens ainda não entregues estão sendo retiradas.",
 		},
@@ -84,7 +84,7 @@ func TestPause_File(t *testing.T) {
 		"Messages that were not sent yet and will wait: 28,055.", "Of them, 26,001 are of the file and not accepted yet.")
 	page := admin.Follow(admin.Post(pathOf(b)+"/pause", url.Values{})).Text()
 	says(t, "the next page", page, "Natal Paused", "28,055 people wait until somebody resumes the sending. Of them, 26,001 are of the file and not accepted yet.",
-		"The file is still accepted during the pause, and nothing of it goes out.", "2,054 messages wait to be sent.", "26,001 people of the file are still to be accepted.")
+		"The file is still accepted during the pause, but nothing of it goes out.", "2,054 messages wait to be sent.", "26,001 people of the file are still to be accepted.")
 	lacks(t, "the next page", page, "Goes out", "sending is or was paused")
 	says(t, "the question", admin.Get(pathOf(b)+"/resume").Text(), "Messages that were not sent yet: 28,055.")
 	page = admin.Follow(admin.Post(pathOf(b)+"/cancel", url.Values{})).Text()
