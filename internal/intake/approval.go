@@ -352,11 +352,7 @@ func (s *Service) budgets(ctx context.Context, sub submission.Submission, billin
 	if err != nil {
 		return nil, err
 	}
-	due := s.Now()
-	if schedule := sub.Due(); schedule.After(due) {
-		due = schedule
-	}
-	bookedOn, costs := hours.BookedOn(due), map[string]campaign.Money{}
+	bookedOn, costs := hours.BookedOn(sub.DueFrom(s.Now())), map[string]campaign.Money{}
 	for zones, classes := range sub.Check.Findings.Booked() {
 		costs[bookedOn(zones)] += billing.Of(classes)
 	}

@@ -157,7 +157,9 @@ func (u unsent) Find(context.Context, campaign.Campaign, search.Query) (search.P
 	return search.Page{Messages: []search.Message{{Message: campaign.Message{Phone: ana, UID: "a-1"}, Batch: u.batch}}}, nil
 }
 
-func (unsent) Changes(context.Context, campaign.Batch, int, int) ([]campaign.Change, error) { return nil, nil }
+func (unsent) Changes(context.Context, campaign.Batch, int, int) ([]campaign.Change, error) {
+	return nil, nil
+}
 
 // The page of a person says what a message waits for that was not sent yet.
 func TestFind_Waits(t *testing.T) {

@@ -129,7 +129,7 @@ func (s *Pages) confirm(p *web.Page) error {
 		return s.sent(p, sub)
 	}
 	action := "campaign.dispatch"
-	if sub.Schedule != "" {
+	if !s.confirmed(p, sub).IsZero() {
 		action = "campaign.schedule"
 	}
 	return s.step(p, sub, intake.Send, web.CampaignPath(sub.CampaignID), action, s.sent)

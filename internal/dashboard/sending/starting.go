@@ -32,10 +32,7 @@ func (s *Pages) addHours(p *web.Page, v *view) error {
 	if !hours.Limited() {
 		return nil
 	}
-	v.due = v.Due()
-	if now := s.Now(); v.due.Before(now) {
-		v.due = now
-	}
+	v.due = v.DueFrom(s.Now())
 	plan, cannotGo := hours.Plan(hours.InZones(v.Check.Findings.Zones), v.due, v.Until)
 	v.CannotGo = cannotGo
 	v.plan(hours, plan)
@@ -62,14 +59,18 @@ func (s starting) Openings(p *web.Page) []string {
 	return p.Openings(s.groups, s.Starts, time.Time{})
 }
 
-// sent says what the confirmation of a campaign did: it was sent, or scheduled for the time that the page showed.
+// sent says what the confirmation of a campaign did: it was sent, or scheduled.
 func (s *Pages) sent(p *web.Page, sub submission.Submission) error {
-	due := sub.Due()
-	if shown, err := time.Parse(time.RFC3339, p.Field("starts")); err == nil && shown.After(s.Now()) {
-		due = shown
-	}
-	if !due.IsZero() {
-		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(due))
+	if starts := s.confirmed(p, sub); !starts.IsZero() {
+		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(starts))
 	}
 	return p.Done(pathOf(sub), "sending.started", sub.Name)
+}
+
+// confirmed returns when the first message goes, as the page showed it to who confirms the campaign. It is zero for at once.
+func (s *Pages) confirmed(p *web.Page, sub submission.Submission) time.Time {
+	if shown, err := time.Parse(time.RFC3339, p.Field("starts")); err == nil && shown.After(s.Now()) {
+		return shown
+	}
+	return sub.Due()
 }

@@ -297,17 +297,21 @@ func TestReview_Closed(t *testing.T) {
 	}
 }
 
-// What the confirmation says is what the page said: scheduled for the opening, or begun.
+// What the confirmation and the audit log say is what the page said: scheduled for the opening, or begun.
 func TestConfirm_Closed(t *testing.T) {
 	t.Parallel()
-	for starts, want := range map[string]string{
-		"2037-11-21T13:00:00Z": "The campaign “Natal” is scheduled for 21 Nov 2037, 10:00.",
-		"2037-11-21T11:00:00Z": "The sending of the campaign “Natal” has begun.", // the hours have begun since
-		"tomorrow":             "The sending of the campaign “Natal” has begun.",
+	const scheduled, begun = "The campaign “Natal” is scheduled for 21 Nov 2037, 10:00.", "The sending of the campaign “Natal” has begun."
+	for starts, want := range map[string]struct{ says, action string }{
+		"2037-11-21T13:00:00Z": {scheduled, "campaign.schedule"},
+		"2037-11-21T11:00:00Z": {begun, "campaign.dispatch"}, // the hours have begun since
+		"tomorrow":             {begun, "campaign.dispatch"},
 	} {
 		c := newCompany(t, submission.StateReady)
 		a := c.author.Post(path+"/confirm", url.Values{"hash": {c.stored.Shown()}, "starts": {starts}})
-		says(t, c.author.Follow(a), http.StatusOK, want)
+		says(t, c.author.Follow(a), http.StatusOK, want.says)
+		if logged := strings.Join(c.steps, ", "); !strings.HasSuffix(logged, " "+want.action) {
+			t.Errorf("%s is logged as %q, want %s", starts, logged, want.action)
+		}
 	}
 }
 
@@ -393,7 +397,7 @@ func TestConfirm_Budget(t *testing.T) {
 			Cost: 30_000_000, Date: "2037-12-01", Day: &campaign.DayBudget{Limit: 100_000_000, Used: 71_000_000},
 		}}}
 		page := person.Get(path)
-		says(t, page, http.StatusOK, "20.00", "Reserves of the budget", "30.00 in the budget of 1 Dec 2037", "71.00 of", "has no room for this", "at the check of 21 Nov 2037")
+		says(t, page, http.StatusOK, "20.00", "Reserved from the budget", "30.00 in the budget of 1 Dec 2037", "71.00 of", "has no room for this", "at the check of 21 Nov 2037")
 		if strings.Contains(page.Text(), button) {
 			t.Errorf("the %s may send without budget:\n%s", who, page.Text())
 		}

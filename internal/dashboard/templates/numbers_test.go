@@ -60,7 +60,9 @@ func TestTestNumbers_Audited(t *testing.T) {
 	for n := range 5 {
 		name := "n" + strconv.Itoa(n)
 		want = append(want, "admin@example.com template.number_save "+name)
-		saving.Go(func() { b.admin.Post(numbersPath, url.Values{"name": {name}, "phone": {"1198765433" + strconv.Itoa(n)}}) })
+		saving.Go(func() {
+			b.admin.Post(numbersPath, url.Values{"name": {name}, "phone": {"1198765433" + strconv.Itoa(n)}})
+		})
 	}
 	saving.Wait()
 	b.admin.Post(numbersPath+"/delete", url.Values{"phone": {"+5511987654330"}, "name": {"n0"}})

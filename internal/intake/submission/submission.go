@@ -234,6 +234,14 @@ func (s Submission) Due() time.Time {
 	return due
 }
 
+// DueFrom returns when the messages are due, at the earliest now.
+func (s Submission) DueFrom(now time.Time) time.Time {
+	if due := s.Due(); due.After(now) {
+		return due
+	}
+	return now
+}
+
 const (
 	// RepairAfter is how long after a write the task of a submission counts as lost, less the
 	// slot. It exceeds the function's timeout.
