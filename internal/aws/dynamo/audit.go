@@ -51,8 +51,7 @@ func (t *table) writeAudited(
 			items = append(items, t.auditWrite(e, later+i))
 		}
 		reasons, err := t.transact(ctx, items, rand.Text())
-		failed := func(r types.CancellationReason) bool { return aws.ToString(r.Code) != reasonNone }
-		if err == nil && slices.ContainsFunc(reasons[:min(len(change), len(reasons))], failed) {
+		if err == nil && slices.ContainsFunc(reasons[:min(len(change), len(reasons))], notWritten) {
 			err = campaign.ErrLostRace
 		}
 		if err != nil {
@@ -61,6 +60,8 @@ func (t *table) writeAudited(
 		return len(reasons) == 0, nil
 	})
 }
+
+func notWritten(r types.CancellationReason) bool { return aws.ToString(r.Code) != reasonNone }
 
 // doubleClick is the period in which the same entry of a person comes from the same form.
 const doubleClick = 2 * time.Second

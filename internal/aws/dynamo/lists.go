@@ -2,13 +2,10 @@ package dynamo
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
-	"slices"
+	"errors"
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"campaign-dispatch/internal/campaign"
@@ -56,18 +53,12 @@ func (s *ListStore) saveList(
 	ctx context.Context, l suppression.List, guards []types.TransactWriteItem, e account.AuditEntry,
 ) (saved bool, err error) {
 	items := append([]types.TransactWriteItem{s.putAfter(listRow(l), "version", l.Version)}, guards...)
-	err = untilFree(func(later int) (done bool, err error) {
-		reasons, err := s.transact(ctx, append(slices.Clip(items), s.auditWrite(e, later)), rand.Text())
-		if err != nil {
-			return false, fmt.Errorf("write list %s of tenant %s: %w", l.Name, l.Tenant, err)
-		}
-		saved = len(reasons) == 0
-		return saved || slices.ContainsFunc(reasons[:len(items)], notWritten), nil // or the entry has the time of another
-	})
-	return saved, err
+	err = s.writeAudited(ctx, "write list "+l.Name+" of tenant "+l.Tenant, []account.AuditEntry{e}, items...)
+	if errors.Is(err, campaign.ErrLostRace) {
+		return false, nil
+	}
+	return err == nil, err
 }
-
-func notWritten(r types.CancellationReason) bool { return aws.ToString(r.Code) != reasonNone }
 
 func listRow(l suppression.List) Item {
 	segments := make([]types.AttributeValue, len(l.Segments))
