@@ -98,7 +98,7 @@ func (s *Service) Check(ctx context.Context, asked Call) (v Verdict, err error) 
 			return nil
 		}
 		v = c.verdict(state, c.check(state, earlier))
-		v.Withheld, err = s.withheld(ctx, c, state.Template, time.Time{})
+		v.Withheld, err = s.withheld(ctx, c, state.Template, time.Time{}) // those that are cached: a file has many parts
 		return err
 	})
 	if err != nil {

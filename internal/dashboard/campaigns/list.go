@@ -66,13 +66,13 @@ var statuses = []campaign.Status{
 	campaign.StatusCancelled,
 }
 
-// sending reports whether campaigns of the status are sending by their summaries, whatever their hours.
-func sending(s campaign.Status) bool {
+// maySend reports whether campaigns of the status are sending by their summaries, whatever their hours.
+func maySend(s campaign.Status) bool {
 	return s == campaign.StatusSending || s == campaign.StatusAwaitsHours
 }
 
-// waits reports whether campaigns of the status wait for a time or a person.
-func waits(s campaign.Status) bool {
+// ofWaiting reports whether campaigns of the status wait for a time or a person.
+func ofWaiting(s campaign.Status) bool {
 	return s == campaign.StatusScheduled || s == campaign.StatusPaused || s == campaign.StatusAwaitsHours
 }
 
@@ -120,7 +120,7 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 		l.cut()
 	}()
 	size := int32(chunk)
-	if sending(l.Status) {
+	if maySend(l.Status) {
 		size = maxSending
 	}
 	if !l.Searched() && !l.Sorted() {

@@ -79,15 +79,15 @@ func (r row) Every() string {
 	switch {
 	case r.Status == campaign.StatusSending && r.Batches <= campaign.SmallCampaign && r.Unanswered == 0:
 		return "10s"
-	case r.Status == campaign.StatusSending, waits(r.Status):
+	case r.Status == campaign.StatusSending, ofWaiting(r.Status):
 		return "60s"
 	}
 	return ""
 }
 
-// Touched returns the rate of messages with a tapped suggestion or, without suggestions that count
+// Taps returns the rate of messages with a tapped suggestion or, without suggestions that count
 // taps, with a clicked link.
-func (r row) Touched() campaign.Rate {
+func (r row) Taps() campaign.Rate {
 	if r.Tappable {
 		return r.Rate(campaign.StepTapped)
 	}
@@ -107,7 +107,7 @@ func (s *Pages) rows(
 	group.SetLimit(readsAtOnce)
 	for i, c := range listed {
 		rows[i] = s.newRow(c, standings[c.CampaignID], stored[c.CampaignID])
-		if rows[i].Status == "" && !sending(l.Status) && s.waits(c, standings[c.CampaignID]) {
+		if rows[i].Status == "" && !maySend(l.Status) && s.waits(c, standings[c.CampaignID]) {
 			rows[i].Status = campaign.StatusScheduled
 		}
 		if l.Status == campaign.StatusAwaitsHours && rows[i].Load && rows[i].Status == campaign.StatusSending {

@@ -232,7 +232,7 @@ func every(s campaign.Status) string {
 	switch {
 	case s == campaign.StatusSending:
 		return "2s"
-	case waits(s):
+	case ofWaiting(s):
 		return "10s"
 	}
 	return ""

@@ -41,9 +41,8 @@ func (s *Pages) addHours(p *web.Page, v *view) error {
 
 // plan adds the openings of the sending hours.
 func (s *starting) plan(hours reach.Hours, plan []reach.Opening) {
-	s.groups = reach.Groups(plan)
-	if first := s.groups; len(first) > 0 && first[0].OpensAt.After(s.due) {
-		s.Starts, s.Later = first[0].OpensAt, true
+	if s.groups = reach.Groups(plan); len(s.groups) > 0 && s.groups[0].OpensAt.After(s.due) {
+		s.Starts, s.Later = s.groups[0].OpensAt, true
 	}
 	s.Holidays = hours.Skipped(plan, s.due)
 }
