@@ -200,11 +200,26 @@ func (s *six) persons() {
 		seen[key] = true
 		where := s.at("person " + fate + ", withheld: " + s.withheldFrom[i])
 		page := s.author.Post(contacts.Path+"/find", url.Values{"phone": {s.phones[i]}})
-		s.figures(where, page, fmt.Sprintf("%s u%d T %s", s.name, i, fates[fate].words))
+		s.figures(where, page, fmt.Sprintf("%s u%d T %s%s", s.name, i, fates[fate].words, s.waits(i)))
 		s.figures(where, page, map[string]string{
 			"-": "This number gets messages.", "opted_out": "This number opted out on", "suppressed": "This number is on the suppression list " + theList,
 		}[s.withheldFrom[i]])
 	}
+}
+
+// waits returns what a person's page says about a message that was not sent yet.
+func (s *six) waits(i int) string {
+	switch {
+	case s.is[i] != "pending":
+		return ""
+	case s.withheldFrom[i] != "-":
+		return " Pending: it will not be sent to this number"
+	case s.stage.words == "Paused":
+		return " Pending: the campaign is paused"
+	case s.stage.next != "":
+		return " Pending: it goes out on"
+	}
+	return " Pending"
 }
 
 func (s *six) export() {
