@@ -1,4 +1,4 @@
-// Package reach decides when a message may go, must wait, or ends without being sent.
+// Package reach decides whether a person may be reached, and when: a message goes, waits, or ends without being sent.
 package reach
 
 import (
