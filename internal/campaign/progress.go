@@ -33,6 +33,9 @@ type BatchProgress struct {
 	// Goes is when the first of the unsent messages goes for which sending hours apply, and that no task sends yet. Only
 	// reach.Timed sets it. It is zero if that is unknown, or if none goes.
 	Goes time.Time
+	// Never is the number of messages of a batch that is not released for which no sending hours are left. Only reach.Timed
+	// sets it. It is 0 while the campaign is paused.
+	Never int
 }
 
 // Progress counts a campaign's completed batches.
@@ -73,6 +76,7 @@ func (p BatchProgress) NeverGo() (messages int) {
 	if p.Waits.Paused {
 		return 0
 	}
+	messages = p.Never
 	for _, h := range p.Held {
 		if p.NeverOpens(h.Zone) {
 			messages += h.Messages

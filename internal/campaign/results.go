@@ -167,7 +167,7 @@ func (r *Results) addState(b BatchProgress) {
 	}
 	messages, goes := b.closed()-b.NeverGo(), b.Goes
 	if b.State == BatchPending {
-		messages, goes = b.Accepted, b.GoesAt()
+		messages, goes = b.Accepted-b.NeverGo(), b.GoesAt()
 	}
 	r.Waiting += messages
 	if messages > 0 && (r.Next.IsZero() || !goes.IsZero() && goes.Before(r.Next)) {

@@ -16,7 +16,7 @@ type Times struct {
 	Holidays []window.Holiday // that keep them from being sent, by date
 }
 
-// Timed returns a campaign whose batches have Goes, and what its messages wait for. It reads nothing if no hours apply to
+// Timed returns a campaign whose batches have Goes and Never, and what its messages wait for. It reads nothing if no hours apply to
 // the campaign, and otherwise as much as WaitingOf.
 func Timed(ctx context.Context, store Store, c campaign.Campaign, now time.Time) (campaign.Campaign, Times, error) {
 	if !c.CancelledAt.IsZero() { // what is left is being stopped
@@ -31,9 +31,10 @@ func Timed(ctx context.Context, store Store, c campaign.Campaign, now time.Time)
 		}
 		b.Goes = firstOf(waits)
 		if !o.addPaused(b, paused) {
+			b.Never = neverOf(b, waits)
 			o.add(later(waits, b, due)...)
 		}
-		if b.Goes.IsZero() {
+		if b.Goes.IsZero() && b.Never == 0 {
 			continue
 		}
 		if shared { // with a cache
@@ -84,6 +85,14 @@ func firstOf(waits []Waiting) (at time.Time) {
 		}
 	}
 	return at
+}
+
+// neverOf returns how many messages of a batch that is not released never go.
+func neverOf(b campaign.BatchProgress, waits []Waiting) (messages int) {
+	if b.State == campaign.BatchPending {
+		messages, _ = NeverGoing(waits)
+	}
+	return messages
 }
 
 // later returns the waits without those of a batch that is not released whose messages go when they are due.

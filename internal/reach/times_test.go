@@ -114,8 +114,30 @@ func TestTimed_NeverOpens(t *testing.T) {
 	if err != nil || !timed.Batches[0].Goes.IsZero() {
 		t.Errorf("goes at %v (%v)", timed.Batches[0].Goes, err)
 	}
-	if n, ends := reach.NeverGoing(times.Waiting); n != 6 || !ends.Equal(night.Add(campaign.MaxNeverOpen)) {
-		t.Errorf("%d messages never go, and end at %v", n, ends)
+	ends := night.Add(campaign.MaxNeverOpen)
+	if n, at := reach.NeverGoing(times.Waiting); n != 6 || !at.Equal(ends) {
+		t.Errorf("%d messages never go, and end at %v", n, at)
+	}
+	if r := timed.Results(night); r.NeverGo != 6 || !r.EndsAt.Equal(ends) || r.Waiting != 0 || !r.Next.IsZero() {
+		t.Errorf("the results have %d that never go, until %v, and %d that go at %v", r.NeverGo, r.EndsAt, r.Waiting, r.Next)
+	}
+}
+
+// Of a scheduled batch, the messages that go in time are those that wait in the results. A pause keeps all of them.
+func TestTimed_SomeNeverOpen(t *testing.T) {
+	t.Parallel()
+	nine := night.Add(9 * time.Hour)
+	b := campaign.BatchProgress{Batch: campaign.Batch{
+		State: campaign.BatchPending, Scheduled: true, Accepted: 6, Zones: threeZones, Due: night.Add(time.Hour), NotAfter: nine.Add(30 * time.Minute),
+	}}
+	c := campaign.Campaign{Batches: []campaign.BatchProgress{b}}
+	for paused, want := range map[time.Time][2]int{{}: {3, 3}, night: {6, 0}} {
+		c.PausedAt = paused
+		timed, _, err := reach.Timed(t.Context(), &rowsRead{policy: usual()}, c, night)
+		r := timed.Results(night)
+		if got := [2]int{r.Waiting, r.NeverGo}; err != nil || got != want || !r.Next.Equal(nine) {
+			t.Errorf("paused at %v: %v go from %v (%v), want %v from %v", paused, got, r.Next, err, want, nine)
+		}
 	}
 }
 

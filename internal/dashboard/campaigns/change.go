@@ -200,16 +200,20 @@ func scheduleOf(c campaign.Campaign) (d schedule) {
 		if b.State != campaign.BatchPending || b.Cancelled() {
 			continue
 		}
-		d.People += b.Accepted
 		d.Reserves = d.Reserves || b.Reserved > 0
+		if !b.NotAfter.IsZero() && (d.NotAfter.IsZero() || b.NotAfter.Before(d.NotAfter)) {
+			d.NotAfter = b.NotAfter
+		}
+		goes := b.Accepted - b.NeverGo()
+		if goes == 0 {
+			continue
+		}
+		d.People += goes
 		if d.First.IsZero() || b.GoesAt().Before(d.First) {
 			d.First = b.GoesAt()
 		}
 		if b.GoesAt().After(d.Last) {
 			d.Last = b.GoesAt()
-		}
-		if !b.NotAfter.IsZero() && (d.NotAfter.IsZero() || b.NotAfter.Before(d.NotAfter)) {
-			d.NotAfter = b.NotAfter
 		}
 	}
 	if d.People > 0 {
@@ -279,13 +283,17 @@ func (s *Pages) move(p *web.Page, c campaign.Campaign) error {
 }
 
 // goesAt returns when the first message of a campaign goes that was moved to a time: then, or when the sending hours begin.
+// If none are left, it is the time.
 func (s *Pages) goesAt(ctx context.Context, c campaign.Campaign, due time.Time) (time.Time, error) {
 	c.Batches = slices.Clone(c.Batches)
 	for i := range c.Batches {
 		c.Batches[i].Due = due
 	}
 	c, _, err := reach.Timed(ctx, s.Store, c, s.Now())
-	return scheduleOf(c).First, err
+	if goes := scheduleOf(c).First; !goes.IsZero() {
+		return goes, err
+	}
+	return due, err
 }
 
 func (s *Pages) moveTo(p *web.Page, c campaign.Campaign, due time.Time) error {
