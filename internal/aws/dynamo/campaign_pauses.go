@@ -78,12 +78,12 @@ func (s *BatchStore) beginPause(ctx context.Context, doing string, id campaign.I
 }
 
 // EndPause ends the pause of a campaign that p says is completed, unless it was resumed or got another batch since p was
-// read. Nothing waits for the end of the pause, so it is not recorded for Resumed.
+// read. It records the end for Resumed: a function that still knows the pause can hold a batch that is added now.
 func (s *BatchStore) EndPause(ctx context.Context, id campaign.ID, p campaign.Progress) error {
 	doing := "end the pause of campaign " + id.CampaignID
 	meta := s.update(metaKey(id), "REMOVE pausedAt", "pausedAt = :since AND batches = :batches",
 		Item{":since": millis(p.PausedAt), ":batches": number(p.Batches)})
-	reasons, err := s.transact(ctx, []types.TransactWriteItem{meta, s.unpaused(id, "")}, rand.Text())
+	reasons, err := s.transact(ctx, []types.TransactWriteItem{meta, s.unpaused(id, ""), s.resumed(campaign.PauseSubject(id))}, rand.Text())
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", doing, err)

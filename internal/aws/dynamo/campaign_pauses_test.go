@@ -3,6 +3,7 @@ package dynamo_test
 import (
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -134,6 +135,10 @@ func TestPauseCampaign_Completed(t *testing.T) {
 	route, err := s.Route(t.Context(), tenant, "")
 	if err != nil || len(route.Paused) > 0 {
 		t.Errorf("held: %v, %v", route.Paused, err)
+	}
+	ended, err := s.Resumed(t.Context())
+	if must(t, err); !slices.Contains(ended, campaign.PauseSubject(b.ID)) {
+		t.Error("sweep does not look at a batch that is added now and held by a function that still knows the pause")
 	}
 }
 

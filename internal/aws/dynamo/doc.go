@@ -25,14 +25,14 @@
 //	C#tenant#campaign     META                 campaign: dispatch, control, expiry; the same, query, release, sweep
 //	C#tenant#campaign     BATCH#batch          batch: dispatch, control, release, send, outcome, privacy; the same, query, webhook, sweep
 //	C#tenant#campaign     SET#ordinal          phone numbers of a batch: dispatch, privacy; the same, query
-//	C#tenant#campaign     PROGRESS             number of completed batches: outcome; outcome, query, dashboard
+//	C#tenant#campaign     PROGRESS             number of completed batches: outcome, control; outcome, control, query, dashboard
 //	C#tenant#campaign     RESULTS              its results when a page last read them, and its opt-outs: dashboard; the same
 //	N#tenant#hash         NAME                 name of a campaign: dispatch, expiry; dispatch
 //	I#tenant#client#hash  IDEM                 response of an idempotency key: dispatch, privacy; the same
 //	B#key                 HEAD                 batch of a message ID: dispatch; outcome, webhook, feed, query
 //	TEN#tenant            TENANT               tenant: settings; settings, release, dashboard
 //	TEN#tenant            BILLING              prices and limits: settings, dashboard; dispatch, control, dashboard
-//	TEN#tenant            SENDPOLICY           hours at which messages may go: dashboard; dispatch, release, send, sweep, query, dashboard
+//	TEN#tenant            SENDPOLICY           hours at which messages may go: dashboard; dispatch, control, release, send, sweep, query, dashboard
 //	TEN#tenant            BRAND                name of the sender and logo: dashboard; the same
 //	TEMPLATES#tenant      TEMPLATE#template    list entry of a template: settings, dashboard, templates; the same
 //	TEMPLATES#tenant      ARCHIVED#template    mark of an archived template: dashboard; the same
@@ -50,11 +50,11 @@
 //	A#agent               OWNER                owner of an agent: settings; outcome, settings, privacy
 //	A#agent               RATE                 rate limit of an agent: send; send, sweep
 //	PAUSE#subject         PAUSE                pause of sending: settings; send, sweep
-//	PAUSE#campaigns#tenant  PAUSE              paused campaigns of a tenant: control, expiry; send, sweep
+//	PAUSE#campaigns#tenant  PAUSE              paused campaigns of a tenant: control, outcome, expiry; send, sweep
 //	DIRECTORY             TENANT#tenant        list entry: settings; settings
 //	DIRECTORY             AGENT#agent          list entry: settings; settings
 //	DIRECTORY             PAUSE#subject        list entry: settings; settings
-//	RESUMED               subject              end of a pause, changed hours: settings, control, dashboard; sweep
+//	RESUMED               subject              end of a pause, changed hours: settings, control, dashboard, outcome; sweep
 //	OPT#tenant            shard                opted-out phone numbers: dashboard, optout, restore; dashboard, dispatch, intake, send, privacy
 //	OPT#tenant#shard      part                 part of a large shard: dashboard, optout, restore; dashboard, dispatch, intake, send, privacy
 //	LISTS#tenant          name                 list of numbers without messages: lists, dashboard; lists, dashboard, dispatch, intake, send, query, webhook, exports, privacy, sweep, restore
