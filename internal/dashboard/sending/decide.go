@@ -132,7 +132,9 @@ func (s *Pages) confirm(p *web.Page) error {
 	if !s.confirmed(p, sub).IsZero() {
 		action = "campaign.schedule"
 	}
-	return s.step(p, sub, intake.Send, web.CampaignPath(sub.CampaignID), action, s.sent)
+	return s.asShown(p, sub, func() error {
+		return s.step(p, sub, intake.Send, web.CampaignPath(sub.CampaignID), action, s.sent)
+	})
 }
 
 const maxReason = 1000 // bytes
@@ -148,7 +150,9 @@ func (s *Pages) decide(p *web.Page) error {
 	}
 	switch decision := p.Field("decision"); {
 	case decision == "approve":
-		return s.step(p, sub, intake.Approve, pathOf(sub), "approval.approve", s.approved)
+		return s.asShown(p, sub, func() error {
+			return s.step(p, sub, intake.Approve, pathOf(sub), "approval.approve", s.approved)
+		})
 	case decision != "refuse":
 		return web.BadForm()
 	case reason(p) == "" && sub.State == submission.StateApproval:

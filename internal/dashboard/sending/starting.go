@@ -1,9 +1,13 @@
 package sending
 
 import (
+	"errors"
+	"net/http"
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/submission"
@@ -58,7 +62,48 @@ func (s starting) Openings(p *web.Page) []string {
 	return p.Openings(s.groups, s.Starts, time.Time{})
 }
 
-// sent says what the confirmation of a campaign did: it was sent, or scheduled.
+// asShown takes a step that sends a campaign, if it goes when the page showed it. Otherwise the page shows when it goes
+// now: its sending hours have changed, or have ended.
+func (s *Pages) asShown(p *web.Page, sub submission.Submission, step func() error) error {
+	v := view{Submission: sub}
+	if !v.Reviewed() {
+		return step()
+	}
+	if err := s.addStart(p, &v); errors.Is(err, campaign.ErrNotFound) { // the step refuses a campaign without a template
+		return step()
+	} else if err != nil {
+		return err
+	}
+	if v.goesAt(shownStart(p), s.Now()) {
+		return step()
+	}
+	return s.render(p, http.StatusConflict, sub, "submission.look_again")
+}
+
+func (s *Pages) addStart(p *web.Page, v *view) (err error) {
+	v.Until, _ = localtime.Parse(v.NotAfter) // invalid times are refused before
+	if v.Template, err = s.template(p, v.TemplateID); err != nil {
+		return err
+	}
+	return s.addHours(p, v)
+}
+
+// goesAt reports whether the first message goes when a page showed it: at the beginning of the sending hours, or with a zero
+// time at the schedule or at once. Hours that begin later than the page was shown have begun by then.
+func (s starting) goesAt(shown, now time.Time) bool {
+	if s.Later {
+		return shown.Equal(s.Starts)
+	}
+	return !shown.After(now)
+}
+
+// shownStart returns when the hours begin by the page, zero if nothing waits for them.
+func shownStart(p *web.Page) time.Time {
+	at, _ := time.Parse(time.RFC3339, p.Field("starts"))
+	return at
+}
+
+// sent says what the confirmation of a campaign did: it was sent, or scheduled for the time that the page showed.
 func (s *Pages) sent(p *web.Page, sub submission.Submission) error {
 	if starts := s.confirmed(p, sub); !starts.IsZero() {
 		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(starts))
@@ -68,7 +113,7 @@ func (s *Pages) sent(p *web.Page, sub submission.Submission) error {
 
 // confirmed returns when the first message goes, as the page showed it to who confirms the campaign. It is zero for at once.
 func (s *Pages) confirmed(p *web.Page, sub submission.Submission) time.Time {
-	if shown, err := time.Parse(time.RFC3339, p.Field("starts")); err == nil && shown.After(s.Now()) {
+	if shown := shownStart(p); shown.After(s.Now()) {
 		return shown
 	}
 	return sub.Due()

@@ -185,12 +185,15 @@ func (c *company) Message(context.Context, submission.Submission, int) (int, map
 	return 2, map[string]string{"nome": "Ana"}, nil
 }
 
+// confirm and decide post what the page of the person has.
 func (c *company) confirm(who webtest.Person) webtest.Answer {
-	return who.Post(path+"/confirm", url.Values{"hash": {c.stored.Shown()}})
+	return who.Post(path+"/confirm", url.Values{"hash": {c.stored.Shown()}, "starts": {who.Get(path).Value("starts")}})
 }
 
 func (c *company) decide(who webtest.Person, decision string) webtest.Answer {
-	return who.Post(path+"/decide", url.Values{"hash": {c.stored.Shown()}, "decision": {decision}, "reason": {"wrong"}})
+	return who.Post(path+"/decide", url.Values{
+		"hash": {c.stored.Shown()}, "decision": {decision}, "reason": {"wrong"}, "starts": {who.Get(path).Value("starts")},
+	})
 }
 
 // waiting returns a company with a request of the author.
@@ -301,16 +304,56 @@ func TestReview_Closed(t *testing.T) {
 func TestConfirm_Closed(t *testing.T) {
 	t.Parallel()
 	const scheduled, begun = "The campaign “Natal” is scheduled for 21 Nov 2037, 10:00.", "The sending of the campaign “Natal” has begun."
-	for starts, want := range map[string]struct{ says, action string }{
-		"2037-11-21T13:00:00Z": {scheduled, "campaign.schedule"},
-		"2037-11-21T11:00:00Z": {begun, "campaign.dispatch"}, // the hours have begun since
-		"tomorrow":             {begun, "campaign.dispatch"},
+	for _, test := range []struct {
+		starts       string
+		closed       bool // now, until 10:00
+		says, action string
+	}{
+		{"2037-11-21T13:00:00Z", true, scheduled, "campaign.schedule"},
+		{"2037-11-21T11:00:00Z", false, begun, "campaign.dispatch"}, // the hours have begun since
+		{"tomorrow", false, begun, "campaign.dispatch"},
 	} {
 		c := newCompany(t, submission.StateReady)
-		a := c.author.Post(path+"/confirm", url.Values{"hash": {c.stored.Shown()}, "starts": {starts}})
-		says(t, c.author.Follow(a), http.StatusOK, want.says)
-		if logged := strings.Join(c.steps, ", "); !strings.HasSuffix(logged, " "+want.action) {
-			t.Errorf("%s is logged as %q, want %s", starts, logged, want.action)
+		c.close(test.closed)
+		a := c.author.Post(path+"/confirm", url.Values{"hash": {c.stored.Shown()}, "starts": {test.starts}})
+		says(t, c.author.Follow(a), http.StatusOK, test.says)
+		if logged := strings.Join(c.steps, ", "); !strings.HasSuffix(logged, " "+test.action) {
+			t.Errorf("%s is logged as %q, want %s", test.starts, logged, test.action)
+		}
+	}
+}
+
+// close sets sending hours that begin at 10:00, or removes them.
+func (c *company) close(closed bool) {
+	c.policy.Rules = nil
+	if closed {
+		c.policy.Rules = map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}
+	}
+	c.stored.Check.Findings.Zones = map[window.Zone]int{window.SaoPaulo: 3}
+}
+
+// Nobody sends at another time than the page showed: if the sending hours have changed, have ended or are not those of
+// the page, the page shows when the campaign goes now, and asks again.
+func TestConfirm_OtherHours(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		starts string
+		closed bool
+		want   string
+	}{
+		{"2037-11-21T13:00:00Z", false, "Start As soon as"},
+		{"2037-11-21T14:00:00Z", true, "Start 21 Nov 2037, 10:00"},
+		{"", true, "Start 21 Nov 2037, 10:00"},
+	} {
+		c := newCompany(t, submission.StateReady)
+		c.close(test.closed)
+		form := url.Values{"hash": {c.stored.Shown()}, "starts": {test.starts}, "decision": {"approve"}}
+		says(t, c.author.Post(path+"/confirm", form), http.StatusConflict, "Something has changed", test.want)
+		c = waiting(t)
+		c.close(test.closed)
+		says(t, c.approver.Post(path+"/decide", form), http.StatusConflict, "Something has changed", test.want)
+		if len(c.steps) > 0 || c.stored.State != submission.StateApproval {
+			t.Errorf("shown %q, closed %t: %v", test.starts, test.closed, c.steps)
 		}
 	}
 }
