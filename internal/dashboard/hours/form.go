@@ -18,6 +18,7 @@ type view struct {
 	Was      string // the stored revision
 	Fault    string // the key of a text
 	Unsent   unsent // what the person has to confirm
+	Entered  string // the hours of Unsent, see digestOf
 	Proposed bool   // nothing was saved yet
 	Zones    []window.Zone
 }

@@ -4,6 +4,7 @@ package hours
 import (
 	"context"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -98,11 +99,28 @@ func (s *Pages) change(p *web.Page) error {
 // ask asks whether to save hours by which nothing will be sent to some people, unless the person has seen how many.
 func (s *Pages) ask(p *web.Page, f form, entered, stored reach.Policy) (asked bool, err error) {
 	u, err := s.unsentBy(p.R.Context(), p.Session.Tenant, entered)
-	seen, _ := strconv.Atoi(p.Field("unsent")) // 0 for none
-	if err != nil || u.People <= seen {
+	if err != nil {
 		return false, err
 	}
-	return true, render(p, http.StatusConflict, view{form: f, Unsent: u}, stored)
+	hours, err := digestOf(entered)
+	if err != nil || u.People <= seen(p, hours) {
+		return false, err
+	}
+	return true, render(p, http.StatusConflict, view{form: f, Unsent: u, Entered: hours}, stored)
+}
+
+// digestOf identifies the hours that a person enters.
+func digestOf(p reach.Policy) (string, error) {
+	data, err := json.Marshal(p)
+	return campaign.Digest(string(data)), err
+}
+
+// seen returns how many people the person has seen who get nothing by the same hours, 0 for none.
+func seen(p *web.Page, hours string) (people int) {
+	if p.Field("entered") == hours {
+		people, _ = strconv.Atoi(p.Field("unsent"))
+	}
+	return people
 }
 
 // changes returns the details of the entry in the audit log: what is new in the rules, the local holidays and the zone.

@@ -223,11 +223,19 @@ func TestChange_NobodyLeft(t *testing.T) {
 	if page.Status != http.StatusConflict || page.Value("promotion-until-1") != "24:00" || page.Value("unsent") != "21" || strings.Contains(page.Text(), "Any day") {
 		t.Errorf("answered %d: %s", page.Status, page.Text())
 	}
-	o.admin.Post(hours.Path, mondays(url.Values{"unsent": {"20"}})) // another person has appeared since
-	if p := o.stored(); p.Revision > 0 {
-		t.Fatalf("stored without a confirmation: %+v", p)
+	entered := page.Value("entered")
+	for _, form := range []url.Values{
+		{"unsent": {"20"}, "entered": {entered}},                                 // another person has appeared since
+		{"unsent": {"21"}, "entered": {entered}, "promotion-until-1": {"23:00"}}, // seen of other hours
+		{"unsent": {"21"}},
+	} {
+		o.admin.Post(hours.Path, mondays(form))
+		if p := o.stored(); p.Revision > 0 {
+			t.Fatalf("stored without a confirmation, after %v: %+v", form, p)
+		}
 	}
-	if page := o.admin.Post(hours.Path, mondays(url.Values{"unsent": {"21"}})); page.Status != http.StatusSeeOther || o.stored().Revision != 1 {
+	confirmed := mondays(url.Values{"unsent": {"21"}, "entered": {entered}})
+	if page := o.admin.Post(hours.Path, confirmed); page.Status != http.StatusSeeOther || o.stored().Revision != 1 {
 		t.Errorf("confirmed, and answered %d: %s", page.Status, page.Text())
 	}
 }
