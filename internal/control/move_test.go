@@ -3,6 +3,7 @@ package control_test
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -379,17 +381,9 @@ func TestMove_BegunByThePreviousVersion(t *testing.T) {
 	if got := d.move(tomorrow); got != "" {
 		t.Fatal(got)
 	}
-	table := d.store.Tables().Campaigns
-	key := dynamo.Item{
-		"pk": &types.AttributeValueMemberS{Value: "C#" + d.id.Tenant + "#" + d.id.CampaignID}, "sk": &types.AttributeValueMemberS{Value: "META"},
-	}
-	update := "REMOVE movingHeldOn, movingHours"
-	out, err := d.store.Tables().Client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-		TableName: &table, Key: key, UpdateExpression: &update, ReturnValues: types.ReturnValueAllNew,
-	})
-	d.must(err)
-	if held, ok := out.Attributes["movingHeld"].(*types.AttributeValueMemberN); !ok || held.Value != "3000000" {
-		t.Errorf("the previous version reads %v", out.Attributes["movingHeld"])
+	meta := d.updateMeta("REMOVE movingHeldOn, movingHours", nil)
+	if held, ok := meta["movingHeld"].(*types.AttributeValueMemberN); !ok || held.Value != "3000000" {
+		t.Errorf("the previous version reads %v", meta["movingHeld"])
 	}
 	d.run(d.tasks[0])
 	if c := d.campaign(); len(c.Unmoved()) > 0 || c.Move.Open {
@@ -398,6 +392,37 @@ func TestMove_BegunByThePreviousVersion(t *testing.T) {
 	d.wantBooked(batches[len(batches)-1], "2037-11-22")
 	d.wantReserved("2037-11-21", "0.00")
 	d.wantReserved("2037-11-22", "83.00")
+}
+
+// updateMeta changes the row of the campaign, and returns it.
+func (d *service) updateMeta(update string, values dynamo.Item) dynamo.Item {
+	d.t.Helper()
+	table := d.store.Tables().Campaigns
+	out, err := d.store.Tables().Client.UpdateItem(d.t.Context(), &dynamodb.UpdateItemInput{
+		TableName: &table, UpdateExpression: &update, ExpressionAttributeValues: values, ReturnValues: types.ReturnValueAllNew,
+		Key: dynamo.Item{
+			"pk": &types.AttributeValueMemberS{Value: "C#" + d.id.Tenant + "#" + d.id.CampaignID}, "sk": &types.AttributeValueMemberS{Value: "META"},
+		},
+	})
+	d.must(err)
+	return out.Attributes
+}
+
+// The previous version leaves the hours of a move that it closes. A later move without hours has other dates.
+func TestMove_ClosedByThePreviousVersion(t *testing.T) {
+	t.Parallel()
+	d, batches := large(t)
+	hours, err := json.Marshal(reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
+	d.must(err)
+	d.updateMeta("SET movingHours = :hours", dynamo.Item{":hours": &types.AttributeValueMemberB{Value: hours}})
+	d.service.Store = crashing{d.store}
+	if got := d.move(tomorrow); got != "" { // a Sunday
+		t.Fatal(got)
+	}
+	d.run(d.tasks[0])
+	d.wantBooked(batches[len(batches)-1], "2037-11-22")
+	d.wantReserved("2037-11-22", "83.00")
+	d.wantReserved("2037-11-23", "0.00")
 }
 
 // fatal is a client of DynamoDB whose process ends at one of its transactions, before or after

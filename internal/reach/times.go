@@ -16,8 +16,8 @@ type Times struct {
 	Holidays []window.Holiday // that keep them from being sent, by date
 }
 
-// Timed returns a campaign whose batches have Goes and Never, and what its messages wait for. It reads nothing if no hours apply to
-// the campaign, and otherwise as much as WaitingOf.
+// Timed returns a campaign whose batches have Goes and Never, and what its messages wait for. It reads nothing if no hours
+// apply to the campaign, and otherwise as much as WaitingOf.
 func Timed(ctx context.Context, store Store, c campaign.Campaign, now time.Time) (campaign.Campaign, Times, error) {
 	if !c.CancelledAt.IsZero() { // what is left is being stopped
 		return c, Times{}, nil

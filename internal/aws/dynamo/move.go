@@ -114,6 +114,8 @@ func (s *MoveStore) metaMove(c campaign.Campaign, to campaign.Move) types.Transa
 	}
 	if to.Hours != nil {
 		update, values[":hours"] = update+", movingHours = :hours", bytesOf(to.Hours)
+	} else if to.Open { // the previous version leaves those of a move that it closes
+		update += " REMOVE movingHours"
 	}
 	condition := "batches = :batches AND attribute_not_exists(cancelled) AND attribute_not_exists(moving) AND " + notExpiring +
 		" AND " + unmoved(c.Move.Revision, values)
