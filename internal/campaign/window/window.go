@@ -93,6 +93,9 @@ func (w Window) Opens(z Zone, at time.Time) time.Time {
 		return at
 	}
 	var first time.Time
+	if w.Week.Closed() {
+		return first
+	}
 	for _, location := range z.locations() {
 		for day := range searched {
 			opens := w.begin(at.In(location).AddDate(0, 0, day))

@@ -85,6 +85,18 @@ func TestOpens_Never(t *testing.T) {
 	}
 }
 
+// A rule without hours is met for each zone of each batch that waits: no year is searched for it.
+//
+//nolint:paralleltest // allocations are counted for the whole process
+func TestOpens_NeverIsCheap(t *testing.T) {
+	from := at(t, "2026-11-30T09:00:00Z")
+	closed := window.Window{OffHolidays: true}
+	closed.Opens(window.SaoPaulo, from) // reads the zone
+	if n := testing.AllocsPerRun(10, func() { closed.Opens(window.SaoPaulo, from) }); n > 10 {
+		t.Errorf("an opening that does not exist takes %v allocations, want at most 10", n)
+	}
+}
+
 // The dates of the almanac.
 func TestEaster(t *testing.T) {
 	t.Parallel()
