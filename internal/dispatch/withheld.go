@@ -37,7 +37,7 @@ func (s *Service) addWithheld(ctx context.Context, c *call, t *campaign.Template
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	names, err := s.ListNames(ctx, c.tenant)
+	names, err := s.listNames(ctx, c.tenant, all)
 	if err != nil {
 		return fmt.Errorf("dry run: %w", err)
 	}
@@ -56,6 +56,14 @@ func (s *Service) addWithheld(ctx context.Context, c *call, t *campaign.Template
 	slices.SortFunc(a.Withheld, func(a, b withheld) int { return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.List, b.List)) })
 	slices.SortFunc(a.Suppressed, func(a, b suppressed) int { return cmp.Compare(a.List, b.List) })
 	return nil
+}
+
+// listNames returns the names of a tenant's lists by number. It reads nothing if no list withholds a message.
+func (s *Service) listNames(ctx context.Context, tenant string, all []Withheld) (map[int]string, error) {
+	if !slices.ContainsFunc(all, func(w Withheld) bool { return w.List != 0 }) {
+		return nil, nil
+	}
+	return s.ListNames(ctx, tenant)
 }
 
 // countWithheld returns the messages by the reason for which they are withheld.

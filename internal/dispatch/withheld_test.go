@@ -1,6 +1,8 @@
 package dispatch_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +15,20 @@ import (
 type withheld struct {
 	Code, List, Price string
 	Messages          int
+}
+
+// The names of lists are read only if a list withholds a message: most tenants have none.
+func TestDryRun_WithoutLists(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.ListNames = func(context.Context, string) (map[int]string, error) { return nil, errors.New("the lists were read again") }
+	book := &optout.Book{Store: b.store, Now: b.Now}
+	b.must(book.Record(t.Context(), b.tenant, []campaign.OptChange{{Phone: "+5511987654321", Out: true, At: b.now}}))
+	body := b.body(fields{"messages": []fields{{"phone": "11987654321", "uid": "a", "vars": fields{"nome": "Ana"}}}})
+	said := read[struct{ Withheld []withheld }](t, b.dryRun(body))
+	if diff := cmp.Diff([]withheld{{Code: campaign.CodeOptedOut, Messages: 1}}, said.Withheld); diff != "" {
+		t.Errorf("withheld (-want +got):\n%s", diff)
+	}
 }
 
 // A dry run, the check of a page and the sender withhold messages from the same people, opt-outs before lists. All

@@ -76,6 +76,7 @@ func (l Lookup) OnLists(
 		if list := listOf(phone); list != 0 {
 			kept[list] = append(kept[list], traffic)
 		}
+		since = time.Time{} // they were read for the first purpose
 	}
 	return kept, nil
 }

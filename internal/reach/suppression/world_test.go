@@ -41,6 +41,7 @@ type world struct {
 	full      bool                 // no row can be written
 	silent    bool                 // no object can be read
 	reads     int
+	listReads int // of the rows
 	additions int
 	book      *book.Book
 	lookup    *lookup.Cache
@@ -59,6 +60,7 @@ func newWorld() *world {
 func (w *world) Lists(context.Context, string) ([]suppression.List, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.listReads++
 	return slices.SortedFunc(maps.Values(w.rows), func(a, b suppression.List) int { return a.Number - b.Number }), nil
 }
 
