@@ -32,7 +32,7 @@
 //	B#key                 HEAD                 batch of a message ID: dispatch; outcome, webhook, feed, query
 //	TEN#tenant            TENANT               tenant: settings; settings, release, dashboard
 //	TEN#tenant            BILLING              prices and limits: settings, dashboard; dispatch, control, dashboard
-//	TEN#tenant            SENDPOLICY           hours at which messages may go: dashboard; dispatch, control, release, send, sweep, query, dashboard
+//	TEN#tenant            SENDPOLICY           hours at which messages may go: dashboard; dispatch, intake, control, release, send, sweep, query, dashboard
 //	TEN#tenant            BRAND                name of the sender and logo: dashboard; the same
 //	TEMPLATES#tenant      TEMPLATE#template    list entry of a template: settings, dashboard, templates; the same
 //	TEMPLATES#tenant      ARCHIVED#template    mark of an archived template: dashboard; the same
@@ -45,7 +45,7 @@
 //	BUDGET#tenant         month                millionths of BRL reserved: dispatch, control, outcome, sweep; dispatch, control, dashboard
 //	DAYS#tenant           date                 results of a day: outcome, recount; recount, dashboard
 //	T#template            CURRENT              newest version: settings, dashboard, templates; dispatch, dashboard, templates
-//	T#template            V#version            version of a template: settings, dashboard, templates; send, privacy, dashboard, templates
+//	T#template            V#version            version of a template: settings, dashboard, templates; control, release, send, sweep, query, privacy, dashboard, templates
 //	A#agent               AGENT                agent: settings; send, events, settings
 //	A#agent               OWNER                owner of an agent: settings; outcome, settings, privacy
 //	A#agent               RATE                 rate limit of an agent: send; send, sweep

@@ -40,9 +40,14 @@ func (s *BatchStore) Waits(ctx context.Context, tenant string) iter.Seq2[campaig
 	return decoded(s.each(ctx, "read the waiting batches of tenant "+tenant, in), batchRef)
 }
 
-// waitsItem returns the attributes that list a batch in CampaignsIndex while it waits.
-func waitsItem(ref campaign.BatchRef) Item {
-	return Item{"listOf": text(waitsPrefix + ref.Tenant), "listAs": text(ref.CampaignID + "#" + ref.BatchID)}
+// waitsItem returns the attributes that list a batch in CampaignsIndex while it waits, those with messages that never go
+// first.
+func waitsItem(b campaign.Batch) Item {
+	as := b.CampaignID + "#" + b.BatchID
+	if b.NeverOpen.Zones&b.Waits.Zones != 0 {
+		as = neverPrefix + as
+	}
+	return Item{"listOf": text(waitsPrefix + b.Tenant), "listAs": text(as)}
 }
 
 // closedItem returns the attributes of the zones of a batch whose send windows are closed, none without such zones.
@@ -109,7 +114,7 @@ func (s *BatchStore) EndRelease(ctx context.Context, b campaign.Batch, nextCheck
 		update = "SET #state = :to, #due = :shard, nextCheck = if_not_exists(nextCheck, :next)"
 	}
 	if b.Waits.Zones != 0 {
-		update += ", " + assign(with(waitsItem(b.BatchRef), some(closedItem(b))), values)
+		update += ", " + assign(with(waitsItem(b), some(closedItem(b))), values)
 	}
 	return s.updateBatch(ctx, b.BatchRef, update, "#state = :from", values)
 }
@@ -198,7 +203,7 @@ func (s *BatchStore) PostponeCheck(ctx context.Context, b campaign.Batch, next t
 	}
 	set := some(with(waitsOf(b), Item{"nextCheck": millis(next)}))
 	if b.Waits.Any() {
-		with(set, waitsItem(b.BatchRef))
+		with(set, waitsItem(b))
 	}
 	update := "SET " + assign(set, values)
 	unset := slices.DeleteFunc([]string{"waiting", "waitingZones", "neverZones", "neverSince", "listOf", "listAs"}, func(name string) bool { return set[name] != nil })

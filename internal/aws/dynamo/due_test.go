@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -428,5 +429,37 @@ func TestWaitingCampaigns(t *testing.T) {
 		if diff := cmp.Diff(listed, got); diff != "" {
 			t.Errorf("up to %d (-want +got):\n%s", limit, diff)
 		}
+	}
+}
+
+// However many campaigns wait, those with messages that never go are found.
+func TestWaitingCampaigns_NeverFirst(t *testing.T) {
+	t.Parallel()
+	s, tenant := newStore(t), "tenant#"+rand.Text()
+	ids := []string{"a", "b", "c"}
+	for _, id := range ids {
+		b := newBatch(tenant, campaign.BatchSending, later, later)
+		b.CampaignID, b.Waits.Zones = id, window.Set(0).With(window.Manaus)
+		accept(t, s, b)
+		if id == "c" {
+			b.NeverOpen = campaign.NeverOpen{Zones: b.Waits.Zones, Since: later}
+		}
+		if changed, err := s.PostponeCheck(t.Context(), b, later.Add(time.Hour)); !changed || err != nil {
+			t.Fatalf("postponed %t, %v", changed, err)
+		}
+	}
+	for limit, want := range map[int]string{1: "c", 2: "c a", 5: "c a b"} {
+		got, err := s.WaitingCampaigns(t.Context(), tenant, limit)
+		must(t, err)
+		listed := make([]string, len(got))
+		for i, id := range got {
+			listed[i] = id.CampaignID
+		}
+		if strings.Join(listed, " ") != want {
+			t.Errorf("up to %d: %v, want %s", limit, listed, want)
+		}
+	}
+	if waits := slices.Collect(maps.Keys(maps.Collect(s.Waits(t.Context(), tenant)))); len(waits) != len(ids) {
+		t.Errorf("%d batches wait, want %d", len(waits), len(ids))
 	}
 }

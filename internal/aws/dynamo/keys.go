@@ -27,7 +27,8 @@ const (
 // has the partition key "listOf" (tenant), the sort key "listAs" (the time for which the campaign was first scheduled or
 // else its creation time, and its ID), the name, the creation time, and "test" of a test message. These do not change, so
 // further batches cause no index writes. A BATCH row is in the index while it waits, with waitsPrefix before the tenant:
-// to begin and to end the wait are index writes.
+// to begin and to end the wait are index writes. Its sort key has the campaign's ID, after neverPrefix if some of its
+// messages never go.
 const CampaignsIndex = "campaigns"
 
 // Sort keys, and prefixes of keys that are also read back.
@@ -54,6 +55,7 @@ const (
 	deliveryIDPrefix  = "W#"
 	deliveryPrefix    = "DELIVERY#"
 	waitsPrefix       = "WAITS#"
+	neverPrefix       = "!" // before every campaign's ID
 )
 
 // listPK is the partition key of the rows that list tenants, agents and pauses. Without

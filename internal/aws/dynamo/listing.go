@@ -46,11 +46,12 @@ func (s *CampaignStore) NextCampaigns(ctx context.Context, tenant string, from t
 	return s.listCampaigns(ctx, tenant, "listOf = :tenant AND listAs >= :from", values, true, limit)
 }
 
-// WaitingCampaigns returns up to limit campaigns of a tenant with batches that wait, see BatchStore.Waits, in the order of
-// their IDs. It makes a query for each, however many batches they have. It is eventually consistent.
+// WaitingCampaigns returns up to limit campaigns of a tenant with batches that wait, see BatchStore.Waits: first those with
+// messages that never go, then the others, in the order of their IDs. It makes a query for each, however many batches they
+// have. It is eventually consistent.
 func (s *CampaignStore) WaitingCampaigns(ctx context.Context, tenant string, limit int) (ids []campaign.ID, err error) {
-	const before, after = "!", "#~" // the first is before every ID, the second after every batch of a campaign
-	for from := before; len(ids) < limit; from = ids[len(ids)-1].CampaignID + after {
+	const before, after = " ", "#~" // the first is before every batch, the second after every batch of a campaign
+	for from := before; len(ids) < limit; {
 		in := queryOf(s.Campaigns, "listOf = :of AND listAs > :from", Item{":of": text(waitsPrefix + tenant), ":from": text(from)})
 		in.IndexName, in.Limit = aws.String(CampaignsIndex), aws.Int32(1)
 		out, err := s.Client.Query(ctx, in)
@@ -64,7 +65,10 @@ func (s *CampaignStore) WaitingCampaigns(ctx context.Context, tenant string, lim
 		if err != nil {
 			return nil, fmt.Errorf("list the campaigns that wait: %w", err)
 		}
-		ids = append(ids, ref.ID)
+		if !slices.Contains(ids, ref.ID) {
+			ids = append(ids, ref.ID)
+		}
+		from = strings.TrimSuffix(getText(out.Items[0], "listAs"), "#"+ref.BatchID) + after
 	}
 	return ids, nil
 }
