@@ -21,7 +21,9 @@ type withheld struct {
 func TestDryRun_WithoutLists(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.ListNames = func(context.Context, string) (map[int]string, error) { return nil, errors.New("the lists were read again") }
+	b.ListNames = func(context.Context, string) (map[int]string, error) {
+		return nil, errors.New("the lists were read again")
+	}
 	book := &optout.Book{Store: b.store, Now: b.Now}
 	b.must(book.Record(t.Context(), b.tenant, []campaign.OptChange{{Phone: "+5511987654321", Out: true, At: b.now}}))
 	body := b.body(fields{"messages": []fields{{"phone": "11987654321", "uid": "a", "vars": fields{"nome": "Ana"}}}})

@@ -17,7 +17,7 @@ const (
 	maxRecent = 15
 	// maxOpen is the number of unfinished campaigns that are read with their batches.
 	maxOpen = 6
-	// maxWaiting is the number of campaigns that wait, and are not among the last ones, that are read.
+	// maxWaiting is the number of campaigns that wait, and are not among the next ones, that are read.
 	maxWaiting = 6
 	// maxNext is the number of scheduled campaigns shown.
 	maxNext = 5
@@ -54,7 +54,7 @@ func (s *Pages) find(ctx context.Context, tenant string) (f found, err error) {
 	return f, err
 }
 
-// listed returns the next campaigns, then those that wait and are not among the last ones, then these.
+// listed returns the next campaigns, then others that wait, then the last ones.
 func (s *Pages) listed(ctx context.Context, tenant string) ([]campaign.Listed, error) {
 	var next, recent []campaign.Listed
 	var waiting []campaign.ID
@@ -64,10 +64,15 @@ func (s *Pages) listed(ctx context.Context, tenant string) ([]campaign.Listed, e
 	group.Go(func() (err error) { recent, err = s.Store.RecentCampaigns(ctx, tenant, now, maxRecent); return err })
 	group.Go(func() (err error) { waiting, err = s.Store.WaitingCampaigns(ctx, tenant, maxWaiting); return err })
 	err := group.Wait()
-	known := slices.Concat(next, recent)
 	for _, id := range waiting {
-		if !slices.ContainsFunc(known, func(c campaign.Listed) bool { return c.ID == id }) {
-			next = append(next, campaign.Listed{ID: id})
+		is := func(c campaign.Listed) bool { return c.ID == id }
+		of := campaign.Listed{ID: id}
+		if at := slices.IndexFunc(recent, is); at >= 0 {
+			of = recent[at]
+			recent = slices.Delete(recent, at, at+1)
+		}
+		if !slices.ContainsFunc(next, is) {
+			next = append(next, of)
 		}
 	}
 	return append(next, recent...), err

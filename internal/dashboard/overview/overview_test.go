@@ -256,6 +256,38 @@ func TestShow_NoHoursLeft(t *testing.T) {
 	}
 }
 
+// People without sending hours are shown, however many campaigns wait, are scheduled or were sent later.
+func TestShow_NoHoursLeftAmongMany(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	wait := func(name, id string, never bool) {
+		var held campaign.Batch
+		s.accept(name, func(b *campaign.Batch) {
+			b.CampaignID, b.AcceptedAt, b.Due = id, now.Add(-48*time.Hour), now.Add(-48*time.Hour)
+			b.Zones, b.Waits.Zones = []window.Count{{Zone: window.Manaus, Messages: 3}}, window.Set(0).With(window.Manaus)
+			if never {
+				b.NeverOpen = campaign.NeverOpen{Zones: b.Waits.Zones, Since: now.Add(-24 * time.Hour)}
+			}
+			held = *b
+		})
+		_, err := s.store.PostponeCheck(t.Context(), held, now.Add(48*time.Hour))
+		s.must(err)
+	}
+	anHourAgo := func(b *campaign.Batch) { b.AcceptedAt, b.Due = now.Add(-time.Hour), now.Add(-time.Hour) }
+	wait("Saturdays", "0198d3a0-0000-4000-8000-ffffffffffff", true)
+	for i := range 7 {
+		wait(fmt.Sprint("Waits ", i), fmt.Sprint("0198d3a0-0000-4000-8000-00000000000", i), false)
+		s.accept(fmt.Sprint("Later ", i), anHourAgo)
+		s.accept(fmt.Sprint("Later again ", i), anHourAgo)
+		s.accept(fmt.Sprint("Tomorrow ", i), func(b *campaign.Batch) {
+			b.State, b.Scheduled, b.Due = campaign.BatchPending, true, now.Add(24*time.Hour)
+		})
+	}
+	if a := s.admin.Get(overview.Path); !strings.Contains(a.Text(), "3 people have no sending hours left.") {
+		t.Errorf("the page does not show people without sending hours: %s", a.Text())
+	}
+}
+
 // A campaign that was rescheduled is shown with its new time at once.
 func TestShow_RescheduledCampaign(t *testing.T) {
 	t.Parallel()
