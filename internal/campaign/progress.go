@@ -150,6 +150,7 @@ type SubmissionTotals struct {
 	Faulty   int // lines that are left out, because a value is missing or too long
 	Repeated int // lines with the number of an earlier line
 	People   int // lines that are none of these
+	Withheld int // of People, who had opted out or were on a list when the file was checked
 
 	Erased   int // people of the parts so far who were erased before their part was accepted
 	Accepted int // messages of the accepted parts

@@ -120,6 +120,10 @@ func (s *six) page() {
 	s.figures(where, page, s.name+" "+s.stage.words+" Created",
 		"Recipients "+shown(len(s.phones)), "Sent "+shown(s.sent()), "Delivered "+shown(s.delivered()), "Read "+shown(s.count("read")))
 	s.figures(where, page, s.stage.notices...)
+	const nothing = "Nothing is sent to those who opted out or are on a suppression list."
+	if n := len(s.phones) - s.toSend; n > 1 && strings.Contains(page.Text(), nothing) {
+		s.figures(where, page, nothing+" When the file was checked, they were "+shown(n)+" of its people.")
+	}
 	if n := s.notSent(); n > 0 {
 		s.figures(where, page, "Not sent "+shown(n))
 	}

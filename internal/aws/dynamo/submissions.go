@@ -146,7 +146,8 @@ var totalsAttributes = append(slices.Sorted(maps.Keys(totalsNumbers(&campaign.Su
 func totalsNumbers(t *campaign.SubmissionTotals) map[string]*int {
 	return map[string]*int{
 		"lines": &t.Lines, "invalid": &t.Invalid, "faulty": &t.Faulty, "repeated": &t.Repeated, "people": &t.People,
-		"erasedOfParts": &t.Erased, "acceptedOfParts": &t.Accepted, "partsToCome": &t.PartsToCome,
+		"withheldOfPeople": &t.Withheld,
+		"erasedOfParts":    &t.Erased, "acceptedOfParts": &t.Accepted, "partsToCome": &t.PartsToCome,
 		"partsCheck": &t.Check, "parts": &t.Parts, "partsDone": &t.PartsDone,
 	}
 }

@@ -74,6 +74,15 @@ func (v view) Opening(p *web.Page) []string {
 	return p.Openings(reach.GroupsOf(v.Times.Waiting, reach.ReasonSendWindow), said, time.Time{})
 }
 
+// Withheld says who gets nothing of what waits, and how many of the file's people that were when it was checked.
+func (v view) Withheld(p *web.Page) string {
+	said := p.T("campaigns.withheld")
+	if n := v.Submission.Withheld; n > 0 {
+		said += " " + p.Count("campaigns.withheld_checked", n)
+	}
+	return said
+}
+
 // NeverGo returns the messages that wait for a send window that never opens.
 func (v view) NeverGo() (n neverGo) {
 	n.N, n.EndsAt = reach.NeverGoing(v.Times.Waiting)

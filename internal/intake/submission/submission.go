@@ -152,7 +152,7 @@ func (s Submission) Totals() campaign.SubmissionTotals {
 	found := s.Check.Findings
 	return campaign.SubmissionTotals{
 		Lines: s.Check.Rows, Invalid: found.Invalid(), Faulty: found.Faulty(), Repeated: found.Repeated.Count,
-		People: found.Accepted, Erased: s.Sending.Erased, Accepted: s.Sending.Accepted,
+		People: found.Accepted, Withheld: found.Withheld(), Erased: s.Sending.Erased, Accepted: s.Sending.Accepted,
 		PartsToCome: s.Check.Parts - s.Sending.Parts, Check: s.Check.Number, Parts: s.Check.Parts, PartsDone: s.Sending.Parts,
 		Until: s.FilesUntil(),
 	}
