@@ -172,8 +172,8 @@ func TestFind_Waits(t *testing.T) {
 		optedOut bool
 	}{
 		"on its way":    {batch: campaign.Batch{State: campaign.BatchSending}, says: "Pending"},
-		"scheduled":     {batch: campaign.Batch{State: campaign.BatchPending, Due: noon.Add(3 * time.Hour)}, says: "Pending: it goes out on 4 May 2026, 15:00"},
-		"outside hours": {batch: campaign.Batch{State: campaign.BatchPending, Due: noon.Add(10 * time.Hour)}, says: "Pending: it goes out on 5 May 2026, 09:00"},
+		"scheduled":     {batch: campaign.Batch{State: campaign.BatchPending, Due: noon.Add(3 * time.Hour)}, says: "Pending: it goes out on 4 May 2026, 15:00 (Brasília time)"},
+		"outside hours": {batch: campaign.Batch{State: campaign.BatchPending, Due: noon.Add(10 * time.Hour)}, says: "Pending: it goes out on 5 May 2026, 09:00 (Brasília time)"},
 		"too late": {
 			batch: campaign.Batch{State: campaign.BatchPending, Due: noon.Add(10 * time.Hour), NotAfter: noon.Add(12 * time.Hour)},
 			says:  "Pending: no sending hours are left for it",
