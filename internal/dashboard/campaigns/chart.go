@@ -20,6 +20,9 @@ type point struct {
 	campaign.DayCounts
 }
 
+// drawn reports whether a line of the chart is above zero: messages that were not sent have no line.
+func (p point) drawn() bool { return p.Sent+p.Failed > 0 }
+
 const (
 	maxPoints = 48             // of a line, about
 	manyDays  = 72 * time.Hour // a chart of more has days without times below it
@@ -38,7 +41,9 @@ func newChart(batches []campaign.BatchProgress, r campaign.Results, now time.Tim
 		return c
 	}
 	nets := netsOf(batches, now)
-	c.Points = pointsOf(nets, c.From, r)
+	if c.Points = pointsOf(nets, c.From, r); !slices.ContainsFunc(c.Points, point.drawn) {
+		return chart{}
+	}
 	last := &c.Points[len(c.Points)-1]
 	if !last.At.After(c.From) {
 		last.At = c.From.Add(time.Second) // a chart needs a width

@@ -1,6 +1,7 @@
 package campaigns_test
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -16,10 +17,11 @@ import (
 type charted struct {
 	manyCampaigns
 	slot int
+	all  campaign.Outcome // OutcomeSent if empty
 }
 
 func (s charted) Overview(_ context.Context, id campaign.ID) (campaign.Campaign, error) {
-	sent := campaign.Slot{Number: s.slot, Net: map[campaign.Outcome]int{campaign.OutcomeSent: 2}}
+	sent := campaign.Slot{Number: s.slot, Net: map[campaign.Outcome]int{cmp.Or(s.all, campaign.OutcomeSent): 2}}
 	head := campaign.LedgerSummary{Timeline: campaign.Timeline{Start: noon, Slots: []campaign.Slot{sent}}}
 	b := campaign.Batch{BatchRef: campaign.BatchRef{ID: id}, State: campaign.BatchCompleted}
 	return campaign.Campaign{ID: id, BatchCount: 1, Batches: []campaign.BatchProgress{{Batch: b, Head: head}}}, nil
@@ -42,5 +44,18 @@ func TestChart_Axis(t *testing.T) {
 		if !strings.Contains(a.Text(), want) {
 			t.Errorf("the axis does not say %q:\n%s", want, a.Text())
 		}
+	}
+}
+
+// A campaign that was cancelled before it went has no messages to draw, and the page says so.
+func TestChart_NothingSent(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return noon.AddDate(0, 0, 5) }
+	d := webtest.New(t, campaigns.Area(), &campaigns.Pages{Store: charted{all: campaign.OutcomeStopped}, Now: now}, now)
+	viewer := d.SignIn("acme", web.RoleViewer)
+	viewer.Header.Set("HX-Request", "true")
+	page := viewer.Get(campaigns.Path + "/" + oneID).Text()
+	if !strings.Contains(page, "The chart begins with the first message sent.") {
+		t.Errorf("the page draws a chart of no messages:\n%s", page)
 	}
 }
