@@ -61,11 +61,20 @@ func (o *openings) waits(ctx context.Context, b campaign.Batch, messages []windo
 		w := o.waiting(hours, openingKeyOf(b, c.Zone, due))
 		w.Messages = c.Messages
 		if w.Never = neverGoes(b, w); w.Never {
-			w.EndsAt = b.EndsUnopened()
+			w.EndsAt = endOf(b, due)
 		}
 		waits = append(waits, w)
 	}
 	return waits, nil
+}
+
+// endOf returns when messages end that never go, zero if that is not known yet: a notAfter that is far away is not their end.
+func endOf(b campaign.Batch, due time.Time) time.Time {
+	ends := b.EndsUnopened()
+	if ends.Sub(due) > campaign.MaxNeverOpen {
+		return time.Time{}
+	}
+	return ends
 }
 
 func (o *openings) hours(ctx context.Context, b campaign.Batch) (Hours, error) {

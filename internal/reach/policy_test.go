@@ -288,6 +288,22 @@ func TestFramesOf_NeverOpens(t *testing.T) {
 	}
 }
 
+// Before it was seen that messages never go, a notAfter later than 72 hours is not shown as their end.
+func TestWaitingOf_NeverGoesNotSeen(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ notAfter, want time.Time }{
+		"near": {night.Add(71 * time.Hour), night.Add(71 * time.Hour)},
+		"far":  {night.Add(73 * time.Hour), time.Time{}},
+	} {
+		b := campaign.BatchProgress{Held: []window.Count{{Zone: window.SaoPaulo, Messages: 1}}}
+		b.SendWindow, b.NotAfter = &window.Week{}, test.notAfter
+		got, err := reach.WaitingOf(t.Context(), &store{policy: usual()}, campaign.Campaign{Batches: []campaign.BatchProgress{b}}, night)
+		if err != nil || len(got) != 1 || !got[0].Never || !got[0].EndsAt.Equal(test.want) {
+			t.Errorf("%s: waits %+v, %v; want an end at %v", name, got, err, test.want)
+		}
+	}
+}
+
 // What never goes is apart from what waits, with its first end.
 func TestWaitingOf_NeverGoes(t *testing.T) {
 	t.Parallel()
