@@ -68,10 +68,11 @@ func (o *openings) waits(ctx context.Context, b campaign.Batch, messages []windo
 	return waits, nil
 }
 
-// endOf returns when messages end that never go, zero if that is not known yet: a notAfter that is far away is not their end.
+// endOf returns when messages end that never go, zero if that is not known yet: before it was seen, a notAfter that is far
+// away is not their end.
 func endOf(b campaign.Batch, due time.Time) time.Time {
 	ends := b.EndsUnopened()
-	if ends.Sub(due) > campaign.MaxNeverOpen {
+	if b.NeverOpen.Since.IsZero() && ends.Sub(due) > campaign.MaxNeverOpen {
 		return time.Time{}
 	}
 	return ends
