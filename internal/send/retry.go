@@ -109,7 +109,6 @@ func (s *Sender) postponeCheck(ctx context.Context, r *run) {
 	if err := s.markWaits(ctx, r); err != nil {
 		slog.WarnContext(ctx, "postponing the check failed; frames may be requeued", "batch_id", r.batch.BatchID, "error", err)
 	}
-	slog.WarnContext(ctx, "postponing the check lost every race; frames wait for the next check", "batch_id", r.batch.BatchID)
 }
 
 // markWaits repeats tryPostpone while the row, which has changed since it was read, lacks a zone whose messages wait:
