@@ -25,8 +25,11 @@ import (
 // total is the attribute of the reservations of the whole month.
 const total = "total"
 
+// dayPrefix begins the attributes of the days in a BUDGET row. No other attribute of the row begins with it.
+const dayPrefix = "d"
+
 // dayOf returns the attribute of a date in its BUDGET row.
-func dayOf(date string) string { return "d" + strings.TrimPrefix(date, campaign.MonthOf(date)+"-") }
+func dayOf(date string) string { return dayPrefix + strings.TrimPrefix(date, campaign.MonthOf(date)+"-") }
 
 // SaveBilling replaces the prices and limits of a tenant, which were read as was, and writes entries of the audit log
 // with them. If they are others now, the error wraps campaign.ErrLostRace.
@@ -91,16 +94,14 @@ func (t *table) monthSpending(ctx context.Context, tenant, month string) (campai
 // readMonth returns the amounts of a month, as 2026-11, and of its days.
 func readMonth(row Item, month string) campaign.MonthSpending {
 	s := campaign.MonthSpending{Total: getMoney(row, total), Days: map[string]campaign.Money{}}
-	for day := 1; row != nil && day <= daysOfMonth; day++ {
-		date := fmt.Sprintf("%s-%02d", month, day)
-		if amount := getMoney(row, dayOf(date)); amount != 0 {
-			s.Days[date] = amount
+	for name := range row {
+		day, ok := strings.CutPrefix(name, dayPrefix)
+		if amount := getMoney(row, name); ok && amount != 0 {
+			s.Days[month+"-"+day] = amount
 		}
 	}
 	return s
 }
-
-const daysOfMonth = 31 // at most
 
 // changeBudgets returns the updates of the BUDGET rows whose amounts change, one for each
 // month: a transaction can change a row only once. With a limit, the condition is that the

@@ -117,22 +117,29 @@ func pausedAt(t *testing.T, s *dynamotest.Store, b campaign.Batch) time.Time {
 	return c.PausedAt
 }
 
-// A completed campaign is not paused: its completion ends a pause, and no pause begins after it.
-func TestPauseCampaign_Completed(t *testing.T) {
-	t.Parallel()
-	s, tenant := newStore(t), "t-"+rand.Text()
-	b := newBatch(tenant, campaign.BatchSending, later, later)
+// pausedCampaign returns the only batch of a paused campaign of a tenant of its own.
+func pausedCampaign(t *testing.T) (*dynamotest.Store, campaign.Batch) {
+	t.Helper()
+	s := newStore(t)
+	b := newBatch("t-"+rand.Text(), campaign.BatchSending, later, later)
 	accept(t, s, b)
 	_, err := s.PauseCampaign(t.Context(), b.ID, later)
 	must(t, err)
+	return s, b
+}
+
+// A completed campaign is not paused: its completion ends a pause, and no pause begins after it.
+func TestPauseCampaign_Completed(t *testing.T) {
+	t.Parallel()
+	s, b := pausedCampaign(t)
 	complete(t, s, b)
-	if at, paused := pausedAt(t, s, b), pausedCampaigns(t, s, tenant); !at.IsZero() || len(paused) > 0 {
+	if at, paused := pausedAt(t, s, b), pausedCampaigns(t, s, b.Tenant); !at.IsZero() || len(paused) > 0 {
 		t.Errorf("paused at %v, with a place: %v", at, paused)
 	}
 	if _, err := s.PauseCampaign(t.Context(), b.ID, later); !errors.Is(err, campaign.ErrCompleted) {
 		t.Errorf("%v, want completed", err)
 	}
-	route, err := s.Route(t.Context(), tenant, "")
+	route, err := s.Route(t.Context(), b.Tenant, "")
 	if err != nil || len(route.Paused) > 0 {
 		t.Errorf("held: %v, %v", route.Paused, err)
 	}
@@ -145,21 +152,17 @@ func TestPauseCampaign_Completed(t *testing.T) {
 // A batch that is added when the campaign completes keeps it paused.
 func TestEndPause_Extended(t *testing.T) {
 	t.Parallel()
-	s, tenant := newStore(t), "t-"+rand.Text()
-	b := newBatch(tenant, campaign.BatchSending, later, later)
-	accept(t, s, b)
-	_, err := s.PauseCampaign(t.Context(), b.ID, later)
-	must(t, err)
+	s, b := pausedCampaign(t)
 	if moved, err := s.CompleteBatch(t.Context(), b, 0, later); !moved || err != nil {
 		t.Fatalf("completed: %t, %v", moved, err)
 	}
 	p, err := s.Progress(t.Context(), b.ID)
 	must(t, err)
-	next := newBatch(tenant, campaign.BatchPending, later, later)
+	next := newBatch(b.Tenant, campaign.BatchPending, later, later)
 	next.CampaignID, next.Ordinal = b.CampaignID, 2
 	must(t, s.Accept(t.Context(), acceptance.Command{Batch: next, Campaign: rand.Text(), Ordinal: 2, Packed: []byte{0}, CreatedAt: later}, rand.Text()))
 	must(t, s.EndPause(t.Context(), b.ID, p))
-	if at := pausedAt(t, s, b); !at.Equal(later) || len(pausedCampaigns(t, s, tenant)) != 1 {
+	if at := pausedAt(t, s, b); !at.Equal(later) || len(pausedCampaigns(t, s, b.Tenant)) != 1 {
 		t.Errorf("paused at %v, want %v", at, later)
 	}
 }
