@@ -29,7 +29,9 @@ const total = "total"
 const dayPrefix = "d"
 
 // dayOf returns the attribute of a date in its BUDGET row.
-func dayOf(date string) string { return dayPrefix + strings.TrimPrefix(date, campaign.MonthOf(date)+"-") }
+func dayOf(date string) string {
+	return dayPrefix + strings.TrimPrefix(date, campaign.MonthOf(date)+"-")
+}
 
 // SaveBilling replaces the prices and limits of a tenant, which were read as was, and writes entries of the audit log
 // with them. If they are others now, the error wraps campaign.ErrLostRace.
