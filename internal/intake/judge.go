@@ -33,8 +33,9 @@ const maxRounds = 3
 
 // judge divides lines into the messages of a part and the lines that are left out: those with a
 // fault, and repeated numbers. If the line of a number has a fault, its next line takes the place.
-// Dispatch alone decides what a fault is.
-func (r *reader) judge(ctx context.Context, next submission.Submission, lines part) (j judged, err error) {
+// Dispatch alone decides what a fault is of those that the sheet can read. unread are the others.
+func (r *reader) judge(ctx context.Context, next submission.Submission, lines part, unread []submission.LeftOut) (j judged, err error) {
+	j.out = unread
 	faulty := map[int]bool{} // by line
 	for round := 1; ; round++ {
 		sorted := r.sort(lines, faulty, round <= maxRounds)

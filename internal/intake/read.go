@@ -77,7 +77,7 @@ func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) 
 		return nil, nil, err
 	}
 	r.source = file
-	rows, err := sheet.Open(starting, file, size)
+	rows, err := sheet.Open(starting, file, size, sub.Reading)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,11 +163,11 @@ func fileFault(err error) error {
 func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err error) {
 	next := r.Submission
 	next.Check.Findings = clone(next.Check.Findings)
-	lines, more, err := r.readLines(rows, &next)
+	lines, unread, more, err := r.readLines(rows, &next)
 	if err != nil {
 		return false, err
 	}
-	j, err := r.judge(ctx, next, lines)
+	j, err := r.judge(ctx, next, lines, unread)
 	if err != nil {
 		return false, err
 	}
@@ -183,25 +183,31 @@ func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err
 	return more, err
 }
 
-// readLines reads the lines of the next part. It returns false after the last one.
-func (r *reader) readLines(rows *sheet.File, next *submission.Submission) (lines part, more bool, err error) {
+// readLines reads the lines of the next part, and those that the sheet leaves out. It returns false after the last one.
+func (r *reader) readLines(rows *sheet.File, next *submission.Submission) (
+	lines part, unread []submission.LeftOut, more bool, err error,
+) {
 	sorted, weight := r.newSorter(), 0
-	for len(sorted.kept) < r.PartLines && len(lines) < 2*r.PartLines && weight < partWeight {
+	for len(sorted.kept) < r.PartLines && len(lines)+len(unread) < 2*r.PartLines && weight < partWeight {
 		row, err := rows.Next()
 		if errors.Is(err, io.EOF) {
-			return lines, false, nil
+			return lines, unread, false, nil
 		}
 		if err != nil {
-			return nil, false, err
+			return nil, nil, false, err
 		}
 		if next.Check.Rows++; next.Check.Rows > submission.MaxLines {
-			return nil, false, &fault{code: faultTooManyLines, args: []string{strconv.Itoa(submission.MaxLines)}}
+			return nil, nil, false, &fault{code: faultTooManyLines, args: []string{strconv.Itoa(submission.MaxLines)}}
 		}
 		m := r.messageOf(row)
+		if weight += m.Weight(); row.Fault != "" {
+			unread = append(unread, leftOut(m, submission.KindFaulty, row.Fault, ""))
+			continue
+		}
 		sorted.add(m)
-		lines, weight = append(lines, m), weight+m.Weight()
+		lines = append(lines, m)
 	}
-	return lines, true, nil
+	return lines, unread, true, nil
 }
 
 func (r *reader) write(ctx context.Context, next *submission.Submission, j judged) error {
@@ -273,7 +279,7 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 	if err != nil {
 		return sub, fileFault(err)
 	}
-	rows, err := sheet.Open(starting, file, size)
+	rows, err := sheet.Open(starting, file, size, sub.Reading)
 	if err != nil {
 		return sub, readFault(ctx, starting, err)
 	}

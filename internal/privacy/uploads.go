@@ -58,7 +58,7 @@ func (p *person) campaignOf(part string) string {
 // file of a draft was not checked, and its first line may be a person. If only other sheets of a
 // workbook contain it, it returns their texts.
 func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []string) {
-	file, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)))
+	file, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)), submission.Reading{})
 	if err == nil && slices.ContainsFunc(file.Columns, p.sought.WrittenIn) {
 		lines = append(lines, strings.Join(file.Columns, ";"))
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 // Campaign is a campaign file.
@@ -91,7 +92,7 @@ func explain(text []byte, err error) error {
 func lineAt(text []byte, offset int64) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
 
 func readSheet(ctx context.Context, text []byte) (messages []Message, err error) {
-	file, err := sheet.Open(ctx, bytes.NewReader(text), int64(len(text)))
+	file, err := sheet.Open(ctx, bytes.NewReader(text), int64(len(text)), submission.Reading{})
 	if err != nil {
 		return nil, withDetails(err)
 	}
@@ -105,6 +106,9 @@ func readSheet(ctx context.Context, text []byte) (messages []Message, err error)
 		}
 		if err != nil {
 			return nil, withDetails(err)
+		}
+		if row.Fault != "" {
+			return nil, fmt.Errorf("line %d: %s", row.Line, row.Fault)
 		}
 		messages = append(messages, messageOf(file.Columns, row))
 	}

@@ -31,7 +31,13 @@ const (
 type Row struct {
 	Line  int // in the file, from 1
 	Cells []string
+	Fault string // code of why the line is left out, "" if it is not
 }
+
+// The codes of lines that are left out.
+const (
+	TooManyCells = "too_many_cells" // more than the header has
+)
 
 // Cell returns the cell of a column, or "" if the row has none.
 func (r Row) Cell(column int) string {
@@ -86,7 +92,7 @@ const headSize = 64 << 10 // bytes from which the format is guessed
 // Open reads the header of a file of size bytes: an Excel workbook, or a CSV file with
 // commas, semicolons or tabs in UTF-8 or Windows-1252. Invalid files return a *Error. If ctx
 // ends, Open and Next return its error for a workbook.
-func Open(ctx context.Context, file io.ReaderAt, size int64) (*File, error) {
+func Open(ctx context.Context, file io.ReaderAt, size int64, reading submission.Reading) (*File, error) {
 	head, err := headOf(file, size)
 	if err != nil {
 		return nil, err
@@ -157,11 +163,12 @@ func (f *File) Next() (Row, error) {
 		return Row{}, broken("no_rows")
 	case err != nil:
 		return Row{}, err
-	case len(cells) > len(f.Columns):
-		return Row{}, broken("columns", line, len(cells), len(f.Columns))
 	}
 	f.rows++
 	r := Row{Line: line, Cells: make([]string, len(cells))}
+	if len(cells) > len(f.Columns) {
+		r.Fault = TooManyCells
+	}
 	for i, c := range cells {
 		r.Cells[i] = strings.TrimSpace(c)
 	}

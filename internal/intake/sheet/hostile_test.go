@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 func cell(text string) string { return `<c t="inlineStr"><is><t>` + text + `</t></is></c>` }
@@ -84,7 +85,7 @@ func TestNext_ContextEnds(t *testing.T) {
 	t.Parallel()
 	file := workbook(t, `<row>`+cell("phone")+`</row>`+strings.Repeat("<row/>", 10_000), nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	f, err := sheet.Open(ctx, bytes.NewReader(file), int64(len(file)))
+	f, err := sheet.Open(ctx, bytes.NewReader(file), int64(len(file)), submission.Reading{})
 	if err != nil {
 		t.Fatal(err)
 	}

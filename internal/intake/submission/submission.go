@@ -62,6 +62,7 @@ type Submission struct {
 	NotAfter        string `json:"notAfter,omitempty"`
 
 	File     File     `json:"file"`
+	Reading  Reading  `json:"reading,omitzero"`
 	Columns  Columns  `json:"columns"`
 	Check    Check    `json:"check"`
 	Approval Approval `json:"approval"`
@@ -224,7 +225,7 @@ func (s Submission) HasFile() bool {
 func (s Submission) Form(asked Submission) Submission {
 	s.By, s.Name, s.TemplateID, s.File = asked.By, asked.Name, asked.TemplateID, asked.File
 	s.Schedule, s.NotAfter = asked.Schedule, asked.NotAfter
-	s.Columns, s.Check, s.Fault, s.Repairs = Columns{}, Check{Number: s.Check.Number}, Fault{}, 0
+	s.Reading, s.Columns, s.Check, s.Fault, s.Repairs = Reading{}, Columns{}, Check{Number: s.Check.Number}, Fault{}, 0
 	return s
 }
 

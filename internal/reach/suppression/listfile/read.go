@@ -25,7 +25,7 @@ type Head struct {
 // ReadHead reads the start of a CSV file or an Excel workbook. A file that cannot be used returns a
 // *sheet.Error.
 func ReadHead(ctx context.Context, content []byte) (h Head, err error) {
-	f, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)))
+	f, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)), submission.Reading{})
 	if err != nil {
 		return h, fmt.Errorf("open a file of numbers: %w", err)
 	}
@@ -57,7 +57,7 @@ type Content struct {
 // Read reads the numbers in a column. The first line may be a number instead of names. A file that cannot
 // be used returns a *sheet.Error.
 func Read(ctx context.Context, content []byte, column int) (c Content, err error) {
-	f, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)))
+	f, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)), submission.Reading{})
 	if err != nil {
 		return c, fmt.Errorf("open a file of numbers: %w", err)
 	}
@@ -71,6 +71,10 @@ func Read(ctx context.Context, content []byte, column int) (c Content, err error
 		}
 		if err != nil {
 			return c, fmt.Errorf("read a file of numbers: %w", err)
+		}
+		if row.Fault != "" {
+			c.refuse(row.Line, row.Fault, row.Cell(column))
+			continue
 		}
 		c.add(row.Line, row.Cell(column))
 	}
@@ -95,7 +99,11 @@ func (c *Content) add(line int, text string) {
 		c.all = append(c.all, n)
 		return
 	}
-	refused := submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: rejection.Code, Phone: text}
+	c.refuse(line, rejection.Code, text)
+}
+
+func (c *Content) refuse(line int, code, text string) {
+	refused := submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: code, Phone: text}
 	c.Findings.Count(refused)
 	c.Refused = append(c.Refused, refused)
 }

@@ -1,0 +1,16 @@
+package submission
+
+// Reading is how a file is read where the file leaves a choice. The zero value is how a file is read before a person
+// has chosen.
+type Reading struct {
+	// Sheet is the name of the sheet of a workbook, "" for the one that the workbook suggests.
+	Sheet string `json:"sheet,omitempty"`
+	// Hidden reports whether the hidden rows of a workbook are read.
+	Hidden bool `json:"hidden,omitempty"`
+	// Encoding is the encoding of the lines of a CSV file that are not UTF-8, "" if it is not known yet.
+	Encoding string `json:"encoding,omitempty"`
+	// AddNine reports whether Brazilian mobile numbers without the ninth digit get it.
+	AddNine bool `json:"addNine,omitempty"`
+	// Corrections are numbers that a person has corrected, by the line of the file.
+	Corrections map[int]string `json:"corrections,omitempty"`
+}
