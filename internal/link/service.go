@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/base/cache"
@@ -73,7 +72,7 @@ func (s *Service) ServeLink(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	}
-	if countable(r) {
+	if byPerson(r) {
 		s.queueClick(r.Context(), l, b)
 	}
 	http.Redirect(w, r, target, http.StatusFound) //nolint:gosec // the URL of the message, which its token proves
@@ -128,19 +127,6 @@ func (s *Service) template(ctx context.Context, b campaign.Batch) (campaign.Temp
 	return s.templates.Get(key, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
 		return s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})
-}
-
-// previews are parts of the user agents that fetch link previews.
-var previews = []string{"GoogleMessages", "Google-PageRenderer"}
-
-// countable reports whether the request is a click: not a HEAD request and not a preview.
-func countable(r *http.Request) bool {
-	for _, p := range previews {
-		if strings.Contains(r.UserAgent(), p) {
-			return false
-		}
-	}
-	return r.Method == http.MethodGet
 }
 
 // queueClick queues the click. The recipient is redirected even if that fails.

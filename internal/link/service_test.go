@@ -111,11 +111,16 @@ type answer struct {
 
 func (w *world) open(t *testing.T, method, token, agent string) answer {
 	t.Helper()
+	return w.openWith(t, method, token, http.Header{"User-Agent": {agent}})
+}
+
+func (w *world) openWith(t *testing.T, method, token string, header http.Header) answer {
+	t.Helper()
 	mux := http.NewServeMux()
 	links := &link.Service{Store: w, Blobs: w, Events: w, Now: func() time.Time { return w.now }}
 	mux.Handle("GET /l/{token}", httpapi.HandlerFunc(links.ServeLink))
 	r := httptest.NewRequestWithContext(t.Context(), method, "/l/"+token, nil)
-	r.Header.Set("User-Agent", agent)
+	r.Header = header
 	recorded := httptest.NewRecorder()
 	mux.ServeHTTP(recorded, r)
 	return answer{recorded.Code, recorded.Header().Get("Location"), recorded.Body.String(), recorded.Header()}
@@ -165,23 +170,6 @@ func TestServeLink_InvalidTarget(t *testing.T) {
 			w := newWorld(t, "{{url}}", []string{"Ana", value})
 			if got := w.open(t, http.MethodGet, reaction.LinkToken(w.batch, 0, 2), browser); got.status != http.StatusNotFound || got.location != "" || len(w.queued) > 0 {
 				t.Errorf("answered %d, %q with %d clicks", got.status, got.location, len(w.queued))
-			}
-		})
-	}
-}
-
-func TestServeLink_NotCounted(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct{ method, agent string }{
-		"HEAD":                {http.MethodHead, browser},
-		"GoogleMessages":      {http.MethodGet, "GoogleMessages/2.3"},
-		"Google-PageRenderer": {http.MethodGet, "Mozilla/5.0 (compatible; Google-PageRenderer Google (+https://developers.google.com/+/web/snippet/))"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, "https://loja.example/a", []string{"Ana", "x"})
-			if got := w.open(t, test.method, reaction.LinkToken(w.batch, 0, 2), test.agent); got.status != http.StatusFound || got.location != "https://loja.example/a" || len(w.queued) > 0 {
-				t.Errorf("answered %d, %q with %d clicks, want a redirect without a click", got.status, got.location, len(w.queued))
 			}
 		})
 	}
