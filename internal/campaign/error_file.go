@@ -120,6 +120,28 @@ func harmless(cell string, separator byte) string {
 	return safe.String()
 }
 
+// WithoutEscapes returns a cell without the apostrophes that AppendRow has inserted, for files that come back. It cannot
+// know them from others at the same places.
+func WithoutEscapes(cell string) string {
+	if strings.IndexByte(cell, '\'') < 0 {
+		return cell
+	}
+	var text strings.Builder
+	rest := cell
+	if len(cell) > 1 && cell[0] == '\'' && strings.ContainsRune("\t\r\n", rune(cell[1])) {
+		rest = cell[1:]
+	}
+	for atStart := true; rest != ""; {
+		if sign, escaped := strings.CutPrefix(rest, "'"); atStart && escaped && strings.IndexAny(sign, formulaSigns) == 0 {
+			rest = sign
+		}
+		c, size := utf8.DecodeRuneInString(rest)
+		text.WriteString(rest[:size])
+		rest, atStart = rest[size:], separates(c, ';') || atStart && leads(c)
+	}
+	return text.String()
+}
+
 // ordinary reports whether a cell starts with a letter or a digit and contains no
 // separator. It is the fast path for most cells.
 func ordinary(cell string, separator byte) bool {

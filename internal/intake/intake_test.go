@@ -509,7 +509,8 @@ func TestSubmission_InvalidFile(t *testing.T) {
 	for file, fault := range map[string]string{
 		"":                                  "",
 		"phone,uid,nome\n":                  "no_rows",
-		"phone,uid,nome\n1,a,b\n2,\"c\n":    "quotes",
+		"phone,\"uid,nome\n1,a,b\n2,c\n":    "quotes",
+		"phone,uid,nome\n1,a,b,c\n":         "columns",
 		"PK\x03\x04 this is not a workbook": "workbook_damaged",
 	} {
 		if file == "" {

@@ -28,6 +28,7 @@ type reader struct {
 	*Worker
 	submission.Submission
 	source port.File
+	size   int64               // of source
 	seen   map[uint64]struct{} // the numbers so far
 }
 
@@ -45,6 +46,8 @@ func (w *Worker) read(ctx, starting context.Context, sub submission.Submission) 
 		switch {
 		case errors.Is(err, errOtherPart):
 			return r.restart(ctx)
+		case errors.Is(err, errUnknownEncoding):
+			return r.findEncoding(ctx, starting)
 		case err != nil:
 			return readFault(ctx, starting, err)
 		case !more:
@@ -76,7 +79,7 @@ func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) 
 	if err != nil {
 		return nil, nil, err
 	}
-	r.source = file
+	r.source, r.size = file, size
 	rows, err := sheet.Open(starting, file, size, sub.Reading)
 	if err != nil {
 		return nil, nil, err
@@ -130,7 +133,7 @@ func (r *reader) see(number uint64) {
 // messageOf returns the message of a line. Empty cells are left out of its variables: an empty value
 // would break the greeting.
 func (r *reader) messageOf(row sheet.Row) submission.Message {
-	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID)}
+	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), ANSI: row.ANSI}
 	m.Number, m.Vars = numberOf(m.Phone), map[string]string{}
 	for _, v := range r.Columns.Values {
 		if text := row.Cell(v.Column); text != "" {
@@ -167,6 +170,9 @@ func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err
 	if err != nil {
 		return false, err
 	}
+	if rows.ANSI() && r.Reading.Encoding == "" {
+		return false, errUnknownEncoding
+	}
 	j, err := r.judge(ctx, next, lines, unread)
 	if err != nil {
 		return false, err
@@ -179,6 +185,7 @@ func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err
 	for _, m := range j.part {
 		r.see(m.Number)
 	}
+	noteAccents(&next, j.part)
 	r.Submission, err = r.save(ctx, next)
 	return more, err
 }
@@ -299,12 +306,12 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 		return sub, err
 	}
 	next := sub
-	if next.Columns.First, err = rows.First(); err != nil {
+	if rows, err = readFirst(starting, file, size, rows, &next); err != nil {
 		return sub, readFault(ctx, starting, err)
 	}
 	match(&next, rows.Columns, t.Variables(), known)
 	next.State = submission.StateColumns
-	if len(next.Columns.Missing()) == 0 {
+	if len(next.Columns.Missing()) == 0 && len(next.Columns.Encodings) == 0 {
 		beginCheck(&next, t.Version)
 	}
 	return w.save(ctx, next)

@@ -180,7 +180,8 @@ func (w *Worker) end(ctx context.Context, read submission.Submission, why *fault
 	slog.WarnContext(
 		ctx, "submission ended", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "state", sub.State, "code", why.code,
 	)
-	sub.State, sub.Fault, sub.Columns.First = ended(sub, why), submission.Fault{Code: why.code, Args: why.args}, nil
+	sub.State, sub.Fault = ended(sub, why), submission.Fault{Code: why.code, Args: why.args}
+	sub.Columns.First, sub.Columns.Encodings = nil, nil
 	if sub.State == submission.StateFailed {
 		metrics.Add(ctx, metrics.SubmissionsFailed, 1)
 	}

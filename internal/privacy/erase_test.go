@@ -318,6 +318,36 @@ func TestErase_FirstLines(t *testing.T) {
 	}
 }
 
+// The words by which a person chooses the encoding of a file go with the file.
+func TestErase_EncodingWords(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	for name, test := range map[string]struct {
+		file string
+		left int // choices
+	}{
+		"the person":                {"phone;nome\n" + written(ana) + ";JOS\xe9\n", 0},
+		"the person in a bad line":  {"phone;nome\n1;a\n2;\"Ana;" + written(ana) + "\n", 0},
+		"the person in a long line": {"phone;nome\n1;a\n2;b;" + strings.Repeat("a", 2<<20) + ";" + written(ana) + "\n", 0},
+		"the person in UTF-16":      {"\xff\xfe" + strings.Join(strings.Split("phone;nome\n"+written(ana)+";a\n", ""), "\x00") + "\x00", 0},
+		"other people":              {"phone;nome\n" + written(bruno) + ";JOS\xe9\n", 1},
+	} {
+		sub := submission.Submission{
+			ID: campaign.ID{Tenant: w.tenant.ID, CampaignID: rand.Text()}, CreatedAt: w.now, State: submission.StateColumns,
+			File: submission.File{Object: rand.Text()}, Columns: submission.Columns{Encodings: []submission.EncodingChoice{{Name: "ibm850", Words: []string{"JOSÚ"}}}},
+		}
+		w.must(w.blobs.Put(t.Context(), sub.FileKey(), []byte(test.file), "text/csv"))
+		sub, err := w.store.SaveSubmission(t.Context(), sub)
+		w.must(err)
+		w.erase(ana)
+		sub, err = w.store.Submission(t.Context(), sub.ID)
+		w.must(err)
+		if len(sub.Columns.Encodings) != test.left {
+			t.Errorf("%s: %v", name, sub.Columns.Encodings)
+		}
+	}
+}
+
 // A table restored to a time before an erasure refers to the old payload.
 func TestErase_AfterRestore(t *testing.T) {
 	t.Parallel()

@@ -58,6 +58,7 @@ func (p *person) campaignOf(part string) string {
 // file of a draft was not checked, and its first line may be a person. If only other sheets of a
 // workbook contain it, it returns their texts.
 func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []string) {
+	cut := false // whether a line is too long
 	file, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)), submission.Reading{})
 	if err == nil && slices.ContainsFunc(file.Columns, p.sought.WrittenIn) {
 		lines = append(lines, strings.Join(file.Columns, ";"))
@@ -67,9 +68,10 @@ func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []stri
 		if row, err = file.Next(); err == nil && slices.ContainsFunc(row.Cells, p.sought.WrittenIn) {
 			lines = append(lines, strings.Join(row.Cells, ";"))
 		}
+		cut = cut || row.Fault == sheet.LongLine
 	}
-	if !errors.Is(err, io.EOF) { // an invalid file is searched as text
-		lines = append(lines, p.linesOf(content)...)
+	if !errors.Is(err, io.EOF) || cut { // what cannot be read is searched as text
+		lines = append(lines, p.linesOf(sheet.UTF8(content))...)
 	}
 	if len(lines) > 0 {
 		return lines
@@ -110,7 +112,7 @@ func (p *person) linesOf(file []byte) (lines []string) {
 }
 
 // eraseFirstLines deletes the person's lines from the first lines of large files, which people
-// see when they choose the columns.
+// see when they choose the columns, and the words by which they choose the encoding of a file that is erased.
 func (e *erasure) eraseFirstLines(ctx context.Context) error {
 	for {
 		all, err := e.Store.Erasure.Submissions(ctx, e.tenant.ID)
@@ -127,13 +129,31 @@ func (e *erasure) eraseFirstLines(ctx context.Context) error {
 func (e *erasure) eraseFirst(ctx context.Context, all []submission.Submission) error {
 	for _, sub := range all {
 		left := slices.DeleteFunc(slices.Clone(sub.Columns.First), func(line []string) bool { return slices.ContainsFunc(line, e.sought.WrittenIn) })
-		if len(left) == len(sub.Columns.First) {
+		wordsGo, err := e.fileIsGone(ctx, sub)
+		if err != nil {
+			return err
+		}
+		if len(left) == len(sub.Columns.First) && !wordsGo {
 			continue
 		}
 		sub.Columns.First = left
+		if wordsGo {
+			sub.Columns.Encodings = nil
+		}
 		if _, err := e.Store.Erasure.SaveSubmission(ctx, sub); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fileIsGone reports whether a submission has words of a file that is erased.
+func (e *erasure) fileIsGone(ctx context.Context, sub submission.Submission) (bool, error) {
+	if len(sub.Columns.Encodings) == 0 {
+		return false, nil
+	}
+	for _, err := range e.Blobs.List(ctx, sub.FileKey()) {
+		return false, err
+	}
+	return true, nil
 }

@@ -92,7 +92,19 @@ func explain(text []byte, err error) error {
 func lineAt(text []byte, offset int64) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
 
 func readSheet(ctx context.Context, text []byte) (messages []Message, err error) {
-	file, err := sheet.Open(ctx, bytes.NewReader(text), int64(len(text)), submission.Reading{})
+	content, size := bytes.NewReader(text), int64(len(text))
+	choices, err := sheet.Encodings(ctx, content, size)
+	if err != nil {
+		return nil, withDetails(err)
+	}
+	if len(choices) > 1 {
+		return nil, errors.New("the encoding of the accents is not clear: save the file in UTF-8")
+	}
+	reading := submission.Reading{}
+	for _, choice := range choices {
+		reading.Encoding = choice.Name
+	}
+	file, err := sheet.Open(ctx, content, size, reading)
 	if err != nil {
 		return nil, withDetails(err)
 	}

@@ -333,7 +333,7 @@ func TestReview_EveryLine(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review("phone;uid;nome\n11987654321;a;Jo\xe3o\n5511987654321;b;Bia\n119;c;Caio\n5,51199E+12;d;Davi\n;e;Eva\n11987654322;f;\n11987654323;;Gil\n", nil)
-	says(t, page, http.StatusOK, "Messages to send 1", "Lines with a problem 2", "Invalid numbers 3", "Repeated numbers 1", "read as Windows-1252", "Olá João",
+	says(t, page, http.StatusOK, "Messages to send 1", "Lines with a problem 2", "Invalid numbers 3", "Repeated numbers 1", "not saved as “CSV UTF-8”", "Olá João",
 		"Send to 1 person, 6 lines are left out", "nome is missing 1 7", "The customer's code (uid) is missing 1 8")
 	for _, want := range []string{`"3";"Repeated number`, `"5";"Excel has shortened`, `"6";"The phone number is empty`, `"7";"nome is missing";"11987654322";"f";""`} {
 		if all := b.admin.Get(address + "/left-out").Body; !strings.Contains(all, want) {
@@ -538,7 +538,7 @@ func TestUpload_InvalidFile(t *testing.T) {
 		"phone;uid;nome" + strings.Repeat(";", 5000) + "\n1;a\n": "more than 100 columns",
 		"PK\x03\x04":                "damaged or has a password",
 		"\xd0\xcf\x11\xe0":          "an old version of Excel",
-		"phone;uid;nome\n1;a;b;c\n": "Line 2: it has 4 columns",
+		"phone;uid;nome\n1;a;b;c\n": "read with “;” between the columns, and more than half of its first lines do not match the header: line 2 has 4 columns, the header has 3",
 		"phone;uid;nome\n":          "only its first line",
 	} {
 		page, address := b.review(file, fields{"name": "Natal"})

@@ -770,7 +770,7 @@ func TestShow_States(t *testing.T) {
 		submission.StateSending, submission.StateInterrupted, submission.StateFailed, submission.StateDiscarded,
 	} {
 		c := newCompany(t, state)
-		c.stored.Fault.Code, c.stored.Fault.Args = "columns", []string{"7", "3", "2"}
+		c.stored.Fault.Code, c.stored.Fault.Args = "columns", []string{"7", "3", "2", ";"}
 		for _, language := range []string{"en", "pt-BR"} {
 			who := c.author
 			who.Language = language

@@ -1,9 +1,8 @@
 package sheet
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/csv"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -11,176 +10,172 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/transform"
 )
 
+// csvRecords reads CSV as spreadsheets, scripts and databases write it. encoding/csv reads an open quote up to the end of
+// the file, and knows neither ="…" nor \r\r\n. Each line of the file is in one record.
 type csvRecords struct {
-	reader  *csv.Reader
-	limit   *lineLimit
-	text    *decoder
-	skipped int // lines before the header
+	lines    *lines
+	comma    byte
+	encoding *charmap.Charmap // of what is not UTF-8
+	used     int              // lines
+	width    int              // cells of the header, 0 before it is read
+	cells    []string
+	parts    []part
+	other    bool   // whether the last record is not UTF-8
+	guess    *guess // of the encoding, nil if it is not sought
+}
+
+// lineFault is the code of why a line is left out.
+type lineFault string
+
+func (f lineFault) Error() string { return "line of a file of recipients: " + string(f) }
+
+func (c *csvRecords) ansi() bool { return c.other }
+
+func (c *csvRecords) next() (int, []string, error) {
+	begin := c.used + 1
+	first, err := c.lines.at(0)
+	c.other = false
+	switch {
+	case errors.Is(err, errLongLine):
+		c.split(string(c.lines.text(maxRecord)))
+		c.decode()
+		c.used++
+		return begin, c.cells, cmp.Or(c.lines.skip(), error(lineFault(LongLine)))
+	case err != nil:
+		return 0, nil, err
+	}
+	text := c.lines.text(first.to)
+	if bytes.IndexByte(text, '"') >= 0 {
+		err = c.readQuoted(first)
+	} else {
+		valid := utf8.Valid(text)
+		err = c.split(string(text[marksOf(text):]))
+		c.use(first.next, 1)
+		if !valid {
+			c.decode()
+		}
+	}
+	if c.width == 0 && !slices.ContainsFunc(c.cells, isText) { // a blank line before the header
+		c.cells = c.cells[:0]
+	}
+	c.width = cmp.Or(c.width, len(c.cells))
+	return begin, c.cells, err
+}
+
+// isText reports whether a cell has more than separators and white space.
+func isText(cell string) bool { return strings.Trim(strings.TrimSpace(cell), separators+"\x00") != "" }
+
+func (c *csvRecords) use(to, count int) {
+	c.lines.use(to)
+	c.used += count
+}
+
+var mark = []byte("\ufeff")
+
+// marksOf returns the size of the byte order marks that begin a line: files that were joined have more than one.
+func marksOf(text []byte) (size int) {
+	for bytes.HasPrefix(text[size:], mark) {
+		size += len(mark)
+	}
+	return size
+}
+
+// split divides a line without quotes that count.
+func (c *csvRecords) split(text string) error {
+	c.cells = c.cells[:0]
+	for range maxSeparators {
+		at := strings.IndexByte(text, c.comma)
+		if at < 0 {
+			c.cells = append(c.cells, text)
+			return nil
+		}
+		c.cells = append(c.cells, text[:at])
+		text = text[at+1:]
+	}
+	c.cells = append(c.cells, text)
+	if strings.IndexByte(text, c.comma) < 0 {
+		return nil
+	}
+	return lineFault(TooManyCells)
+}
+
+// splitFaulty divides a line whose quotes are wrong, so that a person finds it.
+func (c *csvRecords) splitFaulty(text string) {
+	_ = c.split(text) // the line has another fault
+	for n, cell := range c.cells {
+		c.cells[n] = strings.Trim(cell, `" `)
+	}
+}
+
+// decode decodes the cells that are not UTF-8.
+func (c *csvRecords) decode() {
+	for n, cell := range c.cells {
+		if utf8.ValidString(cell) {
+			continue
+		}
+		c.other = true
+		all := strings.Split(cell, "\n")
+		for n, text := range all {
+			if !utf8.ValidString(text) {
+				all[n] = decoded(c.encoding, text)
+				c.guess.add(text)
+			}
+		}
+		c.cells[n] = strings.Join(all, "\n")
+	}
+}
+
+// blank reports whether a cell is empty. Some programs fill the end of a file with NULs.
+func blank(cell string) bool {
+	return cell == "" || strings.Trim(strings.TrimSpace(cell), "\x00") == ""
+}
+
+// trimmed returns the cells of a line without the empty ones at its end.
+func trimmed(cells []string) []string {
+	for len(cells) > 0 && blank(cells[len(cells)-1]) {
+		cells = cells[:len(cells)-1]
+	}
+	return cells
 }
 
 // otherFormats begin pictures and documents.
 var otherFormats = []string{"\xff\xd8\xff", "\x89PNG", "GIF8", "RIFF", "%PDF"}
 
-func openCSV(file io.Reader, head []byte) (*csvRecords, error) {
+// openCSV opens a CSV file by its head.
+func openCSV(file io.ReaderAt, size int64, head []byte, encoding string) (*csvRecords, error) {
 	if slices.ContainsFunc(otherFormats, func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }) {
 		return nil, broken("no_list")
 	}
-	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
-		return nil, broken("utf16")
+	known := charmapOf(encoding)
+	open := func(comma byte, size int64) *csvRecords {
+		return &csvRecords{lines: newLines(utf8Reader(io.NewSectionReader(file, 0, size), head)), comma: comma, encoding: known}
 	}
-	mark := []byte("\ufeff")
-	if bytes.HasPrefix(head, mark) {
-		head = head[len(mark):]
-		if _, err := io.CopyN(io.Discard, file, int64(len(mark))); err != nil {
-			return nil, err
-		}
-	}
-	c := &csvRecords{text: &decoder{}}
-	content := transform.NewReader(file, c.text)
-	buffered := bufio.NewReaderSize(content, headSize)
-	if !bytes.Contains(head, []byte("\n")) {
-		buffered = bufio.NewReaderSize(&macLines{buffered}, headSize)
-		head = bytes.ReplaceAll(head, []byte("\r"), []byte("\n"))
-	}
-	comma, skipped := separator(head)
-	if skipped > 0 {
-		if _, err := buffered.ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
-		}
-	}
-	c.limit = &lineLimit{r: buffered, comma: []byte(string(comma))}
-	c.reader = csv.NewReader(c.limit)
-	c.reader.Comma, c.reader.FieldsPerRecord, c.reader.ReuseRecord = comma, -1, true
-	c.skipped = skipped
-	return c, nil
-}
-
-func (c *csvRecords) next() (int, []string, error) {
-	cells, err := c.reader.Read()
-	if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
-		return 0, nil, broken("quotes", wrong.Line+c.skipped)
-	}
-	if errors.Is(err, errLongLine) {
-		line, _ := c.reader.FieldPos(0)
-		return 0, nil, broken("many_columns", line+1+c.skipped, MaxColumns)
-	}
+	sampled := min(size, sampleBytes)
+	comma, before, err := saidSeparator(open(',', sampled))
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
-	c.limit.begun = c.reader.InputOffset()
-	line, _ := c.reader.FieldPos(0)
-	return line + c.skipped, cells, nil
+	commas := []byte(separators)
+	if comma != 0 {
+		commas = []byte{comma}
+	}
+	comma, err = separator(commas, func(comma byte) (*csvRecords, error) { return open(comma, sampled).after(before) })
+	if err != nil {
+		return nil, err
+	}
+	return open(comma, size).after(before)
 }
 
-func (c *csvRecords) ansi() bool { return c.text.ansi }
-
-// separator returns the cell separator: the one in Excel's line sep=; or else the most
-// frequent one in the header. It also returns the number of lines before the header.
-func separator(head []byte) (comma rune, skipped int) {
-	first, _, _ := strings.Cut(string(head), "\n")
-	first = strings.TrimSuffix(first, "\r")
-	if sep, said := strings.CutPrefix(strings.ToLower(first), "sep="); said && (sep == "," || sep == ";" || sep == "\t" || sep == "|") {
-		return rune(sep[0]), 1
-	}
-	comma = ','
-	for _, candidate := range ";\t" {
-		if strings.Count(first, string(candidate)) > strings.Count(first, string(comma)) {
-			comma = candidate
+// after takes the first lines.
+func (c *csvRecords) after(count int) (*csvRecords, error) {
+	for range count {
+		first, err := c.lines.at(0)
+		if err != nil {
+			return nil, err
 		}
+		c.use(first.next, 1)
 	}
-	return comma, 0
-}
-
-// macLines converts the line ends of old Macs, which Excel's "CSV (Macintosh)" also writes.
-type macLines struct{ r io.Reader }
-
-func (m *macLines) Read(p []byte) (int, error) {
-	n, err := m.r.Read(p)
-	for i, b := range p[:n] {
-		if b == '\r' {
-			p[i] = '\n'
-		}
-	}
-	return n, err
-}
-
-var errLongLine = errors.New("a line is too long")
-
-// lineLimit refuses lines of more than maxRecord bytes or maxSeparators separators, among
-// them those of an open quote. Otherwise the CSV reader would hold the rest of the file.
-type lineLimit struct {
-	r          io.Reader
-	comma      []byte
-	offset     int64 // read so far
-	begun      int64 // where the current record begins
-	separators int   // since the last line end
-}
-
-func (l *lineLimit) Read(p []byte) (int, error) {
-	if l.offset-l.begun > maxRecord {
-		return 0, errLongLine
-	}
-	n, err := l.r.Read(p)
-	l.offset += int64(n)
-	for rest := p[:n]; len(rest) > 0; {
-		line, after, ended := bytes.Cut(rest, []byte("\n"))
-		if l.separators += bytes.Count(line, l.comma); l.separators > maxSeparators {
-			return 0, errLongLine
-		}
-		if ended {
-			l.separators = 0
-		}
-		rest = after
-	}
-	return n, err
-}
-
-// decoder decodes UTF-8 or Windows-1252. The first character beyond ASCII decides.
-type decoder struct {
-	transform.NopResetter
-	utf8, ansi bool
-}
-
-var errUnreadable = broken("unreadable")
-
-func (d *decoder) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
-	for nSrc < len(src) {
-		if nDst+utf8.UTFMax > len(dst) {
-			return nDst, nSrc, transform.ErrShortDst
-		}
-		switch b := src[nSrc]; {
-		case b == 0:
-			return nDst, nSrc, broken("utf16")
-		case b < utf8.RuneSelf:
-			dst[nDst] = b
-			nDst++
-			nSrc++
-		case d.ansi:
-			r := charmap.Windows1252.DecodeByte(b)
-			if r == utf8.RuneError {
-				return nDst, nSrc, errUnreadable
-			}
-			nDst += utf8.EncodeRune(dst[nDst:], r)
-			nSrc++
-		default:
-			if !atEOF && !utf8.FullRune(src[nSrc:]) {
-				return nDst, nSrc, transform.ErrShortSrc
-			}
-			r, size := utf8.DecodeRune(src[nSrc:])
-			if r == utf8.RuneError && size <= 1 {
-				if d.utf8 {
-					return nDst, nSrc, errUnreadable
-				}
-				d.ansi = true
-				continue
-			}
-			d.utf8 = true
-			nDst += copy(dst[nDst:], src[nSrc:nSrc+size])
-			nSrc += size
-		}
-	}
-	return nDst, nSrc, nil
+	return c, nil
 }

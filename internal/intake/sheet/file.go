@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
 )
 
@@ -32,11 +33,14 @@ type Row struct {
 	Line  int // in the file, from 1
 	Cells []string
 	Fault string // code of why the line is left out, "" if it is not
+	ANSI  bool   // whether it is not UTF-8
 }
 
 // The codes of lines that are left out.
 const (
 	TooManyCells = "too_many_cells" // more than the header has
+	OpenQuote    = "open_quote"     // a quote is open or out of place
+	LongLine     = "long_line"      // more than a line may have
 )
 
 // Cell returns the cell of a column, or "" if the row has none.
@@ -73,13 +77,14 @@ type File struct {
 	HeaderLine int
 	records    records
 	rows       int
+	ansi       bool
 }
 
 // records yields the cells of lines. The slice is valid until the next call. The error is
-// io.EOF after the last line.
+// io.EOF after the last line, and a lineFault for one that is left out.
 type records interface {
 	next() (line int, cells []string, err error)
-	ansi() bool
+	ansi() bool // whether the last one is not UTF-8
 }
 
 var (
@@ -89,9 +94,9 @@ var (
 
 const headSize = 64 << 10 // bytes from which the format is guessed
 
-// Open reads the header of a file of size bytes: an Excel workbook, or a CSV file with
-// commas, semicolons or tabs in UTF-8 or Windows-1252. Invalid files return a *Error. If ctx
-// ends, Open and Next return its error for a workbook.
+// Open reads the header of a file of size bytes: an Excel workbook, or a CSV file. Its lines that are
+// not UTF-8 are read as reading says, and as Windows-1252 if it does not: Encodings finds what they are.
+// Invalid files return a *Error. If ctx ends, Open and Next return its error for a workbook.
 func Open(ctx context.Context, file io.ReaderAt, size int64, reading submission.Reading) (*File, error) {
 	head, err := headOf(file, size)
 	if err != nil {
@@ -104,7 +109,7 @@ func Open(ctx context.Context, file io.ReaderAt, size int64, reading submission.
 	case bytes.HasPrefix(head, oldMagic):
 		err = broken("workbook")
 	default:
-		f.records, err = openCSV(io.NewSectionReader(file, 0, size), head)
+		f.records, err = openCSV(file, size, head, reading.Encoding)
 	}
 	if err != nil {
 		return nil, err
@@ -124,17 +129,22 @@ func headOf(file io.ReaderAt, size int64) ([]byte, error) {
 
 func (f *File) readHeader() error {
 	line, cells, err := f.header()
-	if err == io.EOF { //nolint:errorlint // header returns it unwrapped
+	fault, _ := errors.AsType[lineFault](err)
+	switch {
+	case err == io.EOF: //nolint:errorlint // header returns it unwrapped
 		return broken("empty")
-	}
-	if err != nil {
+	case fault == OpenQuote:
+		return broken("quotes", line)
+	case fault != "", err == nil && len(cells) > MaxColumns:
+		return broken("many_columns", line, MaxColumns)
+	case err != nil:
 		return err
-	}
-	if len(cells) > MaxColumns {
-		return broken("many_columns", 1, MaxColumns)
 	}
 	f.HeaderLine = line
 	for _, c := range cells {
+		if strings.ContainsRune(c, 0) {
+			return broken("unreadable")
+		}
 		name := standard(strings.TrimSpace(c))
 		if name != "" && slices.Contains(f.Columns, name) {
 			return broken("twice", name)
@@ -148,7 +158,7 @@ func (f *File) readHeader() error {
 func (f *File) header() (line int, cells []string, err error) {
 	for {
 		line, cells, err = f.records.next()
-		if err != nil || slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) != "" }) {
+		if f.ansi = f.ansi || f.records.ansi(); err != nil || slices.ContainsFunc(cells, func(c string) bool { return !blank(c) }) {
 			return line, cells, err
 		}
 	}
@@ -158,21 +168,27 @@ func (f *File) header() (line int, cells []string, err error) {
 // *Error for an invalid file.
 func (f *File) Next() (Row, error) {
 	line, cells, err := f.record()
+	fault, _ := errors.AsType[lineFault](err)
 	switch {
 	case err == io.EOF && f.rows == 0: //nolint:errorlint // record returns it unwrapped
 		return Row{}, broken("no_rows")
-	case err != nil:
+	case err != nil && fault == "":
 		return Row{}, err
+	case fault == "" && len(cells) > len(f.Columns):
+		fault = TooManyCells
 	}
 	f.rows++
-	r := Row{Line: line, Cells: make([]string, len(cells))}
-	if len(cells) > len(f.Columns) {
-		r.Fault = TooManyCells
-	}
+	r := Row{Line: line, Cells: make([]string, len(cells)), Fault: string(fault), ANSI: f.records.ansi()}
+	f.ansi = f.ansi || r.ANSI
 	for i, c := range cells {
-		r.Cells[i] = strings.TrimSpace(c)
+		r.Cells[i] = textOf(c)
 	}
 	return r, nil
+}
+
+// textOf returns what a cell says, without the apostrophes that downloads of this service add.
+func textOf(cell string) string {
+	return strings.TrimSpace(campaign.WithoutEscapes(strings.TrimSpace(cell)))
 }
 
 const (
@@ -208,17 +224,14 @@ func Cut(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// ANSI reports whether the lines read so far were written in Windows-1252.
-func (f *File) ANSI() bool { return f.records.ansi() }
+// ANSI reports whether a line read so far is not UTF-8.
+func (f *File) ANSI() bool { return f.ansi }
 
 // record returns the next line that is not empty, without the empty cells at its end.
 func (f *File) record() (line int, cells []string, err error) {
 	for {
 		line, cells, err = f.records.next()
-		for len(cells) > 0 && strings.TrimSpace(cells[len(cells)-1]) == "" {
-			cells = cells[:len(cells)-1]
-		}
-		if err != nil || len(cells) > 0 {
+		if cells = trimmed(cells); err != nil || len(cells) > 0 {
 			return line, cells, err
 		}
 	}

@@ -23,11 +23,20 @@ type Check struct {
 	Bytes  int64 `json:"bytes"`          // read from the file
 	// Hash is the SHA-256 over the parts in order, hex.
 	Hash string `json:"hash"`
-	// ANSI reports whether the file is written in Windows-1252.
+	// ANSI reports whether lines of the file are not UTF-8. They are read in Reading.Encoding, those of the previous version
+	// in Windows-1252.
 	ANSI bool `json:"ansi,omitempty"`
+	// Accents is the part with words that show how the file was read.
+	Accents Accents `json:"accents,omitzero"`
 	// At is the time at which the check ended. Opt-outs are counted as of then.
 	At       time.Time `json:"at,omitzero"`
 	Findings Findings  `json:"findings"`
+}
+
+// Accents is a part with words with accents.
+type Accents struct {
+	Part int  `json:"part"`           // 0 for none
+	ANSI bool `json:"ansi,omitempty"` // whether they are in lines that are not UTF-8
 }
 
 // MaxShown is the maximum number of lines that are listed for each kind of fault.
@@ -250,6 +259,7 @@ type Message struct {
 	Number uint64            `json:"number,omitempty"`
 	UID    string            `json:"uid"`
 	Vars   map[string]string `json:"vars,omitempty"`
+	ANSI   bool              `json:"ansi,omitempty"` // whether the line is not UTF-8
 }
 
 // Weight returns the size of the message's values in bytes.

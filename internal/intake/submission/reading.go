@@ -14,3 +14,10 @@ type Reading struct {
 	// Corrections are numbers that a person has corrected, by the line of the file.
 	Corrections map[int]string `json:"corrections,omitempty"`
 }
+
+// EncodingChoice is an encoding of the lines of a CSV file that are not UTF-8.
+type EncodingChoice struct {
+	Name string `json:"name"` // for Reading.Encoding
+	// Words are the first ones with accents, as they are in this encoding. They may be people's names.
+	Words []string `json:"words"`
+}

@@ -99,6 +99,9 @@ type Columns struct {
 	Chosen
 	// First holds the cells of the first lines, shortened, while the columns can be chosen.
 	First [][]string `json:"first,omitempty"`
+	// Encodings are those among which a person chooses before the file is checked, if it has lines that are not UTF-8
+	// and can be read in more ways than one.
+	Encodings []EncodingChoice `json:"encodings,omitempty"`
 }
 
 // Chosen says which column of a file has which value. A column is an index, -1 for none.
@@ -196,7 +199,7 @@ func (s Submission) Closed() bool {
 // Slim returns a closed submission without what only a person who decides needs: the columns, and
 // the lines of the findings. Lists read many closed submissions.
 func (s Submission) Slim() Submission {
-	s.Columns.Header, s.Columns.First = nil, nil
+	s.Columns.Header, s.Columns.First, s.Columns.Encodings = nil, nil, nil
 	s.Check.Findings = s.Check.Findings.withoutLines()
 	return s
 }

@@ -25,7 +25,7 @@ type Head struct {
 // ReadHead reads the start of a CSV file or an Excel workbook. A file that cannot be used returns a
 // *sheet.Error.
 func ReadHead(ctx context.Context, content []byte) (h Head, err error) {
-	f, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)), submission.Reading{})
+	f, err := open(ctx, content)
 	if err != nil {
 		return h, fmt.Errorf("open a file of numbers: %w", err)
 	}
@@ -37,6 +37,16 @@ func ReadHead(ctx context.Context, content []byte) (h Head, err error) {
 		return h, fmt.Errorf("read the start of a file of numbers: %w", err)
 	}
 	return h, nil
+}
+
+// open opens a file. Numbers are the same in all encodings, so that nobody is asked for its own.
+func open(ctx context.Context, content []byte) (*sheet.File, error) {
+	file, size := bytes.NewReader(content), int64(len(content))
+	reading, err := sheet.Likely(ctx, file, size)
+	if err != nil {
+		return nil, err
+	}
+	return sheet.Open(ctx, file, size, reading)
 }
 
 // alone reports whether a file has only its first line, which may be a number.
@@ -57,7 +67,7 @@ type Content struct {
 // Read reads the numbers in a column. The first line may be a number instead of names. A file that cannot
 // be used returns a *sheet.Error.
 func Read(ctx context.Context, content []byte, column int) (c Content, err error) {
-	f, err := sheet.Open(ctx, bytes.NewReader(content), int64(len(content)), submission.Reading{})
+	f, err := open(ctx, content)
 	if err != nil {
 		return c, fmt.Errorf("open a file of numbers: %w", err)
 	}
