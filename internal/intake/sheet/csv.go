@@ -116,15 +116,22 @@ func (c *csvRecords) decode() {
 			continue
 		}
 		c.other = true
-		all := strings.Split(cell, "\n")
-		for n, text := range all {
-			if !utf8.ValidString(text) {
-				all[n] = decoded(c.encoding, text)
-				c.guess.add(text)
-			}
+		first, rest, more := strings.Cut(cell, "\n")
+		all := c.decodeLine(first)
+		for more {
+			first, rest, more = strings.Cut(rest, "\n")
+			all += "\n" + c.decodeLine(first)
 		}
-		c.cells[n] = strings.Join(all, "\n")
+		c.cells[n] = all
 	}
+}
+
+func (c *csvRecords) decodeLine(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	c.guess.add(text)
+	return decoded(c.encoding, text)
 }
 
 // blank reports whether a cell is empty. Some programs fill the end of a file with NULs.

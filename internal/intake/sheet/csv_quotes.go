@@ -15,7 +15,7 @@ const maxQuotedLines = 100
 // part is the content of a cell, by offsets of its record.
 type part struct {
 	from, to int
-	quoted   bool
+	quotes   bool // whether it has quotes or line ends, which are not what the cell shows
 }
 
 // quoted reads a record with quotes.
@@ -31,8 +31,8 @@ type quoted struct {
 func (c *csvRecords) readQuoted(first span) error {
 	r := quoted{csvRecords: c, text: c.lines.text(first.to), first: first, last: first, count: 1}
 	err := r.read()
-	var fault lineFault
-	if errors.As(err, &fault) && fault == OpenQuote {
+	fault, _ := errors.AsType[lineFault](err)
+	if fault == OpenQuote {
 		text := c.lines.text(first.to)
 		c.splitFaulty(string(text[marksOf(text):]))
 		c.use(first.next, 1)
@@ -86,11 +86,11 @@ func (r *quoted) cell(at int) (int, error) {
 		r.parts = append(r.parts, part{at, to, false})
 		return to, nil
 	}
-	closing, err := r.closing(open + 1)
+	closing, quotes, err := r.closing(open + 1)
 	if err != nil {
 		return 0, err
 	}
-	r.parts = append(r.parts, part{open + 1, closing, true})
+	r.parts = append(r.parts, part{open + 1, closing, quotes})
 	return r.blanks(closing + 1), nil
 }
 
@@ -104,28 +104,28 @@ func (r *quoted) blanks(at int) int {
 
 // closing returns where the quote is that ends a cell with the content at an offset. Within a line, a cell may have other
 // quotes. One after a separator begins a cell: the quote before it is open. So it is if the cell goes on in the next line.
-func (r *quoted) closing(from int) (int, error) {
+func (r *quoted) closing(from int) (closing int, quotes bool, err error) {
 	for at, others := from, false; ; {
 		quote := bytes.IndexByte(r.text[at:], '"')
 		if quote < 0 {
 			if others {
-				return 0, lineFault(OpenQuote)
+				return 0, false, lineFault(OpenQuote)
 			}
 			if err := r.goOn(); err != nil {
-				return 0, err
+				return 0, false, err
 			}
-			at = r.last.from
+			at, quotes = r.last.from, true
 			continue
 		}
 		quote += at
 		after := r.blanks(quote + 1)
 		switch ends := after == len(r.text) || r.text[after] == r.comma; {
 		case quote+1 < len(r.text) && r.text[quote+1] == '"':
-			at = quote + 2
+			at, quotes = quote+2, true
 		case ends && (after == quote+1 || !others):
-			return quote, nil
+			return quote, quotes, nil
 		case r.count > 1, quote > from && r.text[quote-1] == r.comma:
-			return 0, lineFault(OpenQuote)
+			return 0, false, lineFault(OpenQuote)
 		default:
 			others, at = true, quote+1
 		}
@@ -195,7 +195,7 @@ func (c *csvRecords) build(text string) {
 	c.cells = c.cells[:0]
 	for _, p := range c.parts {
 		cell := text[p.from:p.to]
-		if p.quoted {
+		if p.quotes {
 			cell = content(cell)
 		}
 		c.cells = append(c.cells, cell)
@@ -206,9 +206,6 @@ func (c *csvRecords) build(text string) {
 func content(cell string) string {
 	if strings.IndexByte(cell, '\r') >= 0 {
 		cell = lineEnds.Replace(cell)
-	}
-	if strings.IndexByte(cell, '"') < 0 {
-		return cell
 	}
 	cell = escapedQuotes.Replace(cell)
 	formula, is := strings.CutPrefix(cell, `="`)

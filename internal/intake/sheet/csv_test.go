@@ -183,14 +183,17 @@ func TestNext_BoundedMemory(t *testing.T) {
 	}
 }
 
-// letters returns the letters and digits of a text, in small letters.
+// letters returns the letters of ASCII and the digits of a text, in small letters.
 func letters(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r | 0x20
+		case r >= '0' && r <= '9', r >= 'a' && r <= 'z':
 			return r
 		}
 		return -1
-	}, strings.ToLower(strings.ReplaceAll(text, "\u212a", ""))) // the sign of kelvin, whose small letter is k
+	}, text)
 }
 
 var (
@@ -241,7 +244,7 @@ func FuzzCSV(f *testing.F) {
 			t.Fatalf("line %d of %d", line, ends+1)
 		}
 		whole := string(saysSeparator.ReplaceAll(content, nil))
-		if want := letters(strings.ToValidUTF8(whole, "")); found != want && letters(string(content)) != found {
+		if want := letters(whole); found != want && letters(string(content)) != found {
 			t.Errorf("read %q of\n%q", found, content)
 		}
 		if _, err := sheet.Encodings(t.Context(), bytes.NewReader(content), int64(len(content))); err != nil {

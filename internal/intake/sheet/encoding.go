@@ -51,9 +51,15 @@ func charmapOf(name string) *charmap.Charmap {
 func decoded(chars *charmap.Charmap, text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/2)
+	plain := 0 // where the last ASCII begins
 	for i := range len(text) {
-		b.WriteRune(chars.DecodeByte(text[i]))
+		if text[i] >= utf8.RuneSelf {
+			b.WriteString(text[plain:i])
+			b.WriteRune(chars.DecodeByte(text[i]))
+			plain = i + 1
+		}
 	}
+	b.WriteString(text[plain:])
 	return b.String()
 }
 
@@ -157,6 +163,7 @@ const (
 type reading struct {
 	worst        likeness
 	signs        bool // whether it has signs
+	weak         int  // signs that are rather letters of another encoding
 	own, foreign int  // letters of Portuguese and of other languages
 }
 
@@ -202,6 +209,9 @@ func (r *reading) add(chars *charmap.Charmap, text string) {
 			r.worst = max(r.worst, letterIn(at(i-2), at(i-1), c, at(i+1)))
 		default:
 			r.signs = true
+			if c == '…' && unicode.IsUpper(at(i-1)) {
+				r.weak++
+			}
 			r.worst = max(r.worst, signIn(at(i-1), c, at(i+1)))
 		}
 	}
@@ -245,13 +255,12 @@ func signIn(before, c, after rune) likeness {
 	case '”', '»':
 		fits = !leads && before != ' '
 	case '…':
-		if unicode.IsUpper(before) {
-			return unlikely
-		}
 		fits = !leads
-	case '\u00a0', '–', '—', '-':
+	case '\u00a0':
+		fits = true
+	case '–', '—':
 		if follows && leads {
-			return unlikely
+			return mixed
 		}
 		fits = true
 	case '€', '§', '½', '¼', '¾', '×', '•', '·':
@@ -265,8 +274,19 @@ func signIn(before, c, after rune) likeness {
 	return wrong
 }
 
+// likeness judges all texts. JOS… is rather JOSÉ in another encoding if there are few letters.
+func (r reading) likeness() likeness {
+	switch {
+	case 2*r.weak > r.own:
+		return max(r.worst, unlikely)
+	case r.weak > 0:
+		return max(r.worst, mixed)
+	}
+	return r.worst
+}
+
 // pure reports whether a reading has no letters of other languages.
-func (r reading) pure(worst likeness) bool { return r.worst <= worst && r.foreign == 0 }
+func (r reading) pure(worst likeness) bool { return r.likeness() <= worst && r.foreign == 0 }
 
 // clear returns the only encoding that fits, or -1. Letters that Portuguese does not use fit beside more that it uses, if
 // no other encoding can be.
@@ -276,20 +296,17 @@ func (g *guess) clear() int {
 		if r.pure(mixed) {
 			fit = append(fit, n)
 		}
-		if r.worst < wrong && r.foreign <= r.own {
+		if r.likeness() < wrong && r.foreign <= r.own {
 			possible = append(possible, n)
 		}
 	}
 	switch {
-	case len(fit) == 0 && len(possible) == 1:
-		if r := g.readings[possible[0]]; r.foreign == 0 || r.worst <= mixed {
-			return possible[0]
-		}
-		return -1
+	case len(fit) == 0 && len(possible) == 1 && g.readings[possible[0]].likeness() <= mixed:
+		return possible[0]
 	case len(fit) == 0, len(fit) > 1 && !g.same(fit):
 		return -1
 	}
-	if r := g.readings[fit[0]]; r.worst > usual || r.signs {
+	if r := g.readings[fit[0]]; r.likeness() > usual || r.signs {
 		for n, rival := range g.readings {
 			if !slices.Contains(fit, n) && rival.pure(unlikely) {
 				return -1

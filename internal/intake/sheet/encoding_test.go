@@ -53,7 +53,7 @@ func TestEncodings_Clear(t *testing.T) {
 			}
 		}
 	}
-	for _, word := range []string{"José", "JOSÉ", "Vânia", "“José”", "Suíço", "José – SP", "10 €, José", "R$\u00a010", "D’Ávila", "d´Ávila, José", "joÃo, JosÉ", "Ibañez, João, José"} {
+	for _, word := range []string{"José", "JOSÉ", "Vânia", "“José”", "Suíço", "José – SP", "10 €, José", "R$\u00a010", "D’Ávila", "d´Ávila, José", "PROMOÇÃO…", "Ana\u00a0Maria, João", "Ibañez, João, José"} {
 		if got := choices(t, "telefone;nome\n1;"+encoded(t, charmap.Windows1252, word)+"\n"); len(got) != 1 || !strings.HasPrefix(got[0], "windows-1252 ") {
 			t.Errorf("%s: %q", word, got)
 		}
@@ -77,13 +77,14 @@ func TestEncodings_Unclear(t *testing.T) {
 		file string
 		want []string
 	}{
-		"mixed capitals":       {"telefone;nome\n1;JOS\xe9\n", []string{"windows-1252 JOSé", "macintosh JOSÈ", "ibm850 JOSÚ"}},
-		"two readings":         {"telefone;nome\n1;Cl\x87udia\n", []string{"windows-1252 Cl‡udia", "macintosh Cláudia", "ibm850 Clçudia"}},
-		"an apostrophe":        {"telefone;nome\n1;D\x92AVILA\n", []string{"windows-1252 D’AVILA", "macintosh DíAVILA", "ibm850 DÆAVILA"}},
-		"another language":     {"telefone;nome\n1;\xc8\xe2\xe0\xed\n", []string{"windows-1252 Èâàí", "macintosh »‚‡Ì", "ibm850 ╚ÔÓÝ"}},
-		"only a foreign word":  {"telefone;nome\n1;Mu\xf1oz\n", []string{"windows-1252 Muñoz", "macintosh MuÒoz", "ibm850 Mu±oz"}},
-		"no character":         {"telefone;nome\n1;Jo\x81o Jos\xe9\n", []string{"windows-1252 Jo\ufffdo,José", "macintosh JoÅo,JosÈ", "ibm850 Joüo,JosÚ"}},
-		"beside lines of UTF8": {"telefone;nome\n1;João\n2;JOS\xe9\n3;Conceição\n", []string{"windows-1252 JOSé", "macintosh JOSÈ", "ibm850 JOSÚ"}},
+		"mixed capitals":        {"telefone;nome\n1;JOS\xe9\n", []string{"windows-1252 JOSé", "macintosh JOSÈ", "ibm850 JOSÚ"}},
+		"two readings":          {"telefone;nome\n1;Cl\x87udia\n", []string{"windows-1252 Cl‡udia", "macintosh Cláudia", "ibm850 Clçudia"}},
+		"an apostrophe":         {"telefone;nome\n1;D\x92AVILA\n", []string{"windows-1252 D’AVILA", "macintosh DíAVILA", "ibm850 DÆAVILA"}},
+		"another language":      {"telefone;nome\n1;\xc8\xe2\xe0\xed\n", []string{"windows-1252 Èâàí", "macintosh »‚‡Ì", "ibm850 ╚ÔÓÝ"}},
+		"only a foreign word":   {"telefone;nome\n1;Mu\xf1oz\n", []string{"windows-1252 Muñoz", "macintosh MuÒoz", "ibm850 Mu±oz"}},
+		"small letters by half": {"telefone;nome\n1;jo\xc3o, Jos\xc9\n", []string{"windows-1252 joÃo,JosÉ", "macintosh jo√o,Jos…", "ibm850 jo├o,Jos╔"}},
+		"no character":          {"telefone;nome\n1;Jo\x81o Jos\xe9\n", []string{"windows-1252 Jo\ufffdo,José", "macintosh JoÅo,JosÈ", "ibm850 Joüo,JosÚ"}},
+		"beside lines of UTF8":  {"telefone;nome\n1;João\n2;JOS\xe9\n3;Conceição\n", []string{"windows-1252 JOSé", "macintosh JOSÈ", "ibm850 JOSÚ"}},
 	} {
 		if diff := cmp.Diff(test.want, choices(t, test.file)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -188,7 +188,11 @@ func (f *File) Next() (Row, error) {
 
 // textOf returns what a cell says, without the apostrophes that downloads of this service add.
 func textOf(cell string) string {
-	return strings.TrimSpace(campaign.WithoutEscapes(strings.TrimSpace(cell)))
+	cell = strings.TrimSpace(cell)
+	if strings.IndexByte(cell, '\'') < 0 {
+		return cell
+	}
+	return strings.TrimSpace(campaign.WithoutEscapes(cell))
 }
 
 const (
