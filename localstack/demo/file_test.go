@@ -65,7 +65,7 @@ func TestReadFile_Invalid(t *testing.T) {
 		"empty JSON":         {"a.json", " \n", "not a JSON object"},
 		"no rows":            {"a.csv", "phone,uid\n", "no_rows"},
 		"blank rows only":    {"a.csv", "phone,uid\n,\n", "no_rows"},
-		"a long row":         {"a.csv", "phone,uid\n1,1\n\n1,2,3\n", "columns [4 3 2]"},
+		"a long row":         {"a.csv", "phone,uid\n1,1\n\n1,2,3\n", "line 4: too_many_cells"},
 		"an empty file":      {"a.csv", "\xef\xbb\xbf", "empty"},
 		"no phone":           {"a.csv", "uid,nome\n1,Ana\n", "got: uid, nome"},
 		"two phones":         {"a.csv", "phone,uid,Phone\n1,1,1\n", "twice [phone]"},

@@ -39,8 +39,9 @@ func (c *csvRecords) next() (int, []string, error) {
 	c.other = false
 	switch {
 	case errors.Is(err, errLongLine):
-		c.split(string(c.lines.text(maxRecord)))
+		_ = c.split(string(c.lines.text(maxRecord))) // it has another fault
 		c.decode()
+		c.shorten()
 		c.used++
 		return begin, c.cells, cmp.Or(c.lines.skip(), error(lineFault(LongLine)))
 	case err != nil:
@@ -65,7 +66,7 @@ func (c *csvRecords) next() (int, []string, error) {
 }
 
 // isText reports whether a cell has more than separators and white space.
-func isText(cell string) bool { return strings.Trim(strings.TrimSpace(cell), separators+"\x00") != "" }
+func isText(cell string) bool { return strings.Trim(strings.TrimSpace(cell), separators+noText) != "" }
 
 func (c *csvRecords) use(to, count int) {
 	c.lines.use(to)
@@ -115,7 +116,6 @@ func (c *csvRecords) decode() {
 		if utf8.ValidString(cell) {
 			continue
 		}
-		c.other = true
 		first, rest, more := strings.Cut(cell, "\n")
 		all := c.decodeLine(first)
 		for more {
@@ -130,13 +130,42 @@ func (c *csvRecords) decodeLine(text string) string {
 	if utf8.ValidString(text) {
 		return text
 	}
+	if whole := withoutCut(text); whole < len(text) {
+		return text[:whole] + "\ufffd"
+	}
+	c.other = true
 	c.guess.add(text)
 	return decoded(c.encoding, text)
 }
 
-// blank reports whether a cell is empty. Some programs fill the end of a file with NULs.
+// withoutCut returns the length of UTF-8 without its last character, if only a part of that is left: databases cut texts.
+func withoutCut(text string) int {
+	for at := max(0, len(text)-utf8.UTFMax+1); at < len(text); at++ {
+		if !utf8.FullRuneInString(text[at:]) && utf8.ValidString(text[:at]) && !isASCII(text[:at]) {
+			return at
+		}
+	}
+	return len(text)
+}
+
+const maxLongCell = 200 // characters of a cell of a line that is too long
+
+// shorten shortens the cells of a line that is too long.
+func (c *csvRecords) shorten() {
+	for n, cell := range c.cells {
+		if len(cell) > maxLongCell {
+			c.cells[n] = Cut(cell, maxLongCell)
+		}
+	}
+}
+
+// noText are characters that are no text of a cell: some programs fill the end of a file with NULs, or end it with the sign
+// of DOS.
+const noText = "\x00\x1a"
+
+// blank reports whether a cell is empty.
 func blank(cell string) bool {
-	return cell == "" || strings.Trim(strings.TrimSpace(cell), "\x00") == ""
+	return cell == "" || strings.Trim(strings.TrimSpace(cell), noText) == ""
 }
 
 // trimmed returns the cells of a line without the empty ones at its end.
@@ -160,7 +189,7 @@ func openCSV(file io.ReaderAt, size int64, head []byte, encoding string) (*csvRe
 		return &csvRecords{lines: newLines(utf8Reader(io.NewSectionReader(file, 0, size), head)), comma: comma, encoding: known}
 	}
 	sampled := min(size, sampleBytes)
-	comma, before, err := saidSeparator(open(',', sampled))
+	comma, before, err := preamble(open(',', sampled))
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,9 @@ import (
 // separators are those that are sought. The first is of a file with one column.
 const separators = ",;\t|"
 
-// saidSeparator returns the separator of Excel's line sep=; with the number of lines up to it, or 0.
-func saidSeparator(c *csvRecords) (comma byte, lines int, err error) {
+// preamble returns the number of lines up to the one that is before the header, and the separator that it says, or 0: Excel
+// writes sep=; and PowerShell #TYPE.
+func preamble(c *csvRecords) (comma byte, lines int, err error) {
 	for {
 		first, err := c.lines.at(0)
 		if errors.Is(err, io.EOF) || errors.Is(err, errLongLine) {
@@ -30,6 +31,9 @@ func saidSeparator(c *csvRecords) (comma byte, lines int, err error) {
 		}
 		if len(said) == len("sep=;") && strings.EqualFold(said[:4], "sep=") && separates(said[4]) {
 			return said[4], c.used, nil
+		}
+		if strings.HasPrefix(said, "#TYPE ") {
+			return 0, c.used, nil
 		}
 		return 0, 0, nil
 	}
