@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/base/inputerr"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 )
@@ -54,8 +55,8 @@ func decideEncoding(ctx context.Context, file io.ReaderAt, size int64, next *sub
 // previous version has written: their check begins again.
 func (r *reader) findEncoding(ctx, starting context.Context) error {
 	next := r.Submission
-	if err := decideEncoding(starting, r.source, r.size, &next); err != nil {
-		return readFault(ctx, starting, err)
+	if err := decideEncoding(ctx, r.source, r.size, &next); err != nil {
+		return fileFault(err)
 	}
 	asks := len(next.Columns.Encodings) > 0
 	switch {
@@ -114,7 +115,7 @@ func (s *Service) Words(ctx context.Context, sub submission.Submission) (words [
 	}
 	file, err := s.Uploads.Get(ctx, sub.PartKey(sub.Check.Accents.Part))
 	if err != nil {
-		return nil, err
+		return nil, campaign.IgnoreNotFound(err)
 	}
 	messages, _, err := submission.DecodePart(file)
 	for _, ansi := range []bool{true, false} {

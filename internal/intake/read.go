@@ -306,7 +306,7 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 		return sub, err
 	}
 	next := sub
-	if rows, err = readFirst(starting, file, size, rows, &next); err != nil {
+	if rows, err = readFirst(ctx, file, size, rows, &next); err != nil {
 		return sub, readFault(ctx, starting, err)
 	}
 	match(&next, rows.Columns, t.Variables(), known)

@@ -52,6 +52,10 @@ func (c *csvRecords) next() (int, []string, error) {
 		err = c.readQuoted(first)
 	} else {
 		valid := utf8.Valid(text)
+		if c.guess != nil && valid && c.width > 0 { // it says nothing about the encoding
+			c.use(first.next, 1)
+			return begin, nil, nil
+		}
 		err = c.split(string(text[marksOf(text):]))
 		c.use(first.next, 1)
 		if !valid {
@@ -134,7 +138,10 @@ func (c *csvRecords) decodeLine(text string) string {
 		return text[:whole] + "\ufffd"
 	}
 	c.other = true
-	c.guess.add(text)
+	if c.guess != nil {
+		c.guess.add(text)
+		return text
+	}
 	return decoded(c.encoding, text)
 }
 

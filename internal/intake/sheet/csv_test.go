@@ -281,5 +281,13 @@ func BenchmarkCSV(b *testing.B) {
 				}
 			}
 		})
+		b.Run(name+", encodings", func(b *testing.B) {
+			b.SetBytes(int64(file.Len()))
+			for b.Loop() {
+				if _, err := sheet.Encodings(b.Context(), bytes.NewReader(file.Bytes()), int64(file.Len())); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -173,9 +173,6 @@ const (
 )
 
 func (g *guess) add(text string) {
-	if g == nil {
-		return
-	}
 	for i := range len(text) {
 		g.seen[text[i]] = g.seen[text[i]] || text[i] >= utf8.RuneSelf
 	}
@@ -209,7 +206,7 @@ func (r *reading) add(chars *charmap.Charmap, text string) {
 			r.worst = max(r.worst, letterIn(at(i-2), at(i-1), c, at(i+1)))
 		default:
 			r.signs = true
-			if c == '…' && unicode.IsUpper(at(i-1)) {
+			if weakSign(at(i-1), c, at(i+1)) {
 				r.weak++
 			}
 			r.worst = max(r.worst, signIn(at(i-1), c, at(i+1)))
@@ -236,6 +233,11 @@ func letterIn(second, before, c, after rune) likeness {
 		return mixed
 	}
 	return usual
+}
+
+// weakSign reports whether a sign is rather a letter: JOS… is JOSÉ, and a space within a word is á.
+func weakSign(before, c, after rune) bool {
+	return c == '…' && unicode.IsUpper(before) || c == '\u00a0' && unicode.IsLower(before) && unicode.IsLower(after)
 }
 
 // signIn judges a sign by the characters around it.
@@ -274,7 +276,7 @@ func signIn(before, c, after rune) likeness {
 	return wrong
 }
 
-// likeness judges all texts. JOS… is rather JOSÉ in another encoding if there are few letters.
+// likeness judges all texts. Weak signs count if there are few letters.
 func (r reading) likeness() likeness {
 	switch {
 	case 2*r.weak > r.own:

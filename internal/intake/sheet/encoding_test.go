@@ -58,6 +58,11 @@ func TestEncodings_Clear(t *testing.T) {
 			t.Errorf("%s: %q", word, got)
 		}
 	}
+	for _, word := range []string{"Cláudia", "Antônio", "Luís", "Câmara, ção"} {
+		if got := choices(t, "telefone;nome\n1;"+encoded(t, charmap.CodePage850, word)+"\n"); len(got) != 1 || !strings.HasPrefix(got[0], "ibm850 ") {
+			t.Errorf("%s: %q", word, got)
+		}
+	}
 	if got := choices(t, "telefone;nome\r1;Cl\x87udia\r"); !cmp.Equal(got, []string{"macintosh Cláudia"}) {
 		t.Errorf("a file of an old Mac: %q", got)
 	}
