@@ -104,7 +104,7 @@ func (r *reader) skip(ctx context.Context, rows *sheet.File) error {
 		if len(out) > 0 && out[0] == row.Line {
 			out = out[1:]
 		} else {
-			r.see(numberOf(phone.Tidy(row.Cell(r.Columns.Phone))))
+			r.see(numberOf(phone.Tidy(row.ID(r.Columns.Phone))))
 		}
 	}
 	return nil
@@ -133,7 +133,7 @@ func (r *reader) see(number uint64) {
 // messageOf returns the message of a line. Empty cells are left out of its variables: an empty value
 // would break the greeting.
 func (r *reader) messageOf(row sheet.Row) submission.Message {
-	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.Cell(r.Columns.Phone)), UID: row.Cell(r.Columns.UID), ANSI: row.ANSI}
+	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.ID(r.Columns.Phone)), UID: row.ID(r.Columns.UID), ANSI: row.ANSI}
 	m.Number, m.Vars = numberOf(m.Phone), map[string]string{}
 	for _, v := range r.Columns.Values {
 		if text := row.Cell(v.Column); text != "" {
@@ -310,11 +310,19 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 		return sub, readFault(ctx, starting, err)
 	}
 	match(&next, rows.Columns, t.Variables(), known)
+	chooseSheet(&next, rows)
 	next.State = submission.StateColumns
-	if len(next.Columns.Missing()) == 0 && len(next.Columns.Encodings) == 0 {
+	if len(next.Columns.Missing()) == 0 && !next.Undecided() {
 		beginCheck(&next, t.Version)
 	}
 	return w.save(ctx, next)
+}
+
+// chooseSheet notes the sheet of a workbook that is read, and the others that a person can choose.
+func chooseSheet(next *submission.Submission, rows *sheet.File) {
+	if next.Columns.Sheet, next.Columns.Sheets = rows.Sheet, nil; len(rows.Sheets) > 1 {
+		next.Columns.Sheets = rows.Sheets
+	}
 }
 
 func beginCheck(sub *submission.Submission, version int) {

@@ -186,10 +186,10 @@ func (s *Service) work(ctx context.Context, sub submission.Submission) error {
 	return s.proceed(ctx, sub)
 }
 
-// Check begins to read a file with the columns. A file that is read already is read again. One whose encoding is not
-// clear waits for ReadAs.
+// Check begins to read a file with the columns. A file that is read already is read again. One of which a person has to
+// say how it is read waits.
 func (s *Service) Check(ctx context.Context, sub submission.Submission, columns submission.Chosen, t campaign.Template) error {
-	if !sub.Editable() || len(sub.Columns.Encodings) > 0 {
+	if !sub.Editable() || sub.Undecided() {
 		return nil
 	}
 	beginCheck(&sub, t.Version)

@@ -65,7 +65,7 @@ func (p *person) linesOfLarge(ctx context.Context, content []byte) (lines []stri
 	}
 	for err == nil {
 		var row sheet.Row
-		if row, err = file.Next(); err == nil && slices.ContainsFunc(row.Cells, p.sought.WrittenIn) {
+		if row, err = file.Next(); err == nil && row.Contains(p.sought.WrittenIn) {
 			lines = append(lines, strings.Join(row.Cells, ";"))
 		}
 		cut = cut || row.Fault == sheet.LongLine

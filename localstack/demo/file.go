@@ -108,6 +108,9 @@ func readSheet(ctx context.Context, text []byte) (messages []Message, err error)
 	if err != nil {
 		return nil, withDetails(err)
 	}
+	if err := file.Chosen(""); err != nil {
+		return nil, withDetails(err)
+	}
 	if !slices.Contains(file.Columns, "phone") || !slices.Contains(file.Columns, "uid") {
 		return nil, fmt.Errorf("the first line must have the columns phone and uid, got: %s", strings.Join(file.Columns, ", "))
 	}
@@ -118,6 +121,9 @@ func readSheet(ctx context.Context, text []byte) (messages []Message, err error)
 		}
 		if err != nil {
 			return nil, withDetails(err)
+		}
+		if row.Fault == sheet.HiddenRow { // nobody sees it
+			continue
 		}
 		if row.Fault != "" {
 			return nil, fmt.Errorf("line %d: %s", row.Line, row.Fault)
@@ -140,9 +146,9 @@ func messageOf(columns []string, row sheet.Row) Message {
 		switch column {
 		case "": // a column without a name is ignored
 		case "phone":
-			m.Phone = row.Cell(i)
+			m.Phone = row.ID(i)
 		case "uid":
-			m.UID = row.Cell(i)
+			m.UID = row.ID(i)
 		default:
 			if m.Vars == nil {
 				m.Vars = map[string]any{}

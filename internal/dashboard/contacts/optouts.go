@@ -193,13 +193,13 @@ func readNumbers(ctx context.Context, file io.Reader) (numbers numberset.Set, sk
 	if err != nil {
 		return nil, 0, fault, err
 	}
-	head, err := listfile.ReadHead(ctx, content)
+	head, err := listfile.ReadHead(ctx, content, submission.Reading{})
 	if err == nil && head.Column < 0 {
 		return nil, 0, faults{Import: "people.fault.column"}, nil
 	}
 	var found listfile.Content
 	if err == nil {
-		found, err = listfile.Read(ctx, content, head.Column)
+		found, err = listfile.Read(ctx, content, head.Column, submission.Reading{})
 	}
 	wrong, unusable := errors.AsType[*sheet.Error](err)
 	switch {

@@ -123,7 +123,7 @@ func (s *Pages) read(p *web.Page, l suppression.List, column string) (v fileRevi
 }
 
 func (s *Pages) readContent(p *web.Page, v fileReview, content []byte, column string) (_ fileReview, err error) {
-	if v.Head, err = listfile.ReadHead(p.R.Context(), content); err != nil {
+	if v.Head, err = listfile.ReadHead(p.R.Context(), content, submission.Reading{}); err != nil {
 		return v, err
 	}
 	if column != "" {
@@ -132,7 +132,7 @@ func (s *Pages) readContent(p *web.Page, v fileReview, content []byte, column st
 	if v.Column < 0 {
 		return v, nil
 	}
-	if v.Content, err = listfile.Read(p.R.Context(), content, v.Column); err != nil {
+	if v.Content, err = listfile.Read(p.R.Context(), content, v.Column, submission.Reading{}); err != nil {
 		return v, err
 	}
 	on, err := s.Book.Numbers(p.R.Context(), v.List)

@@ -34,6 +34,8 @@ type Row struct {
 	Cells []string
 	Fault string // code of why the line is left out, "" if it is not
 	ANSI  bool   // whether it is not UTF-8
+
+	plain []string // see Plain
 }
 
 // The codes of lines that are left out.
@@ -75,9 +77,13 @@ type File struct {
 	// Columns are the names in the header. Some are "".
 	Columns    []string
 	HeaderLine int
-	records    records
-	rows       int
-	ansi       bool
+	// Sheet is the name of the workbook's sheet that is read, and Sheets are those of all visible sheets with rows.
+	Sheet   string
+	Sheets  []string
+	records records
+	book    *workbook // nil for a CSV file
+	rows    int
+	ansi    bool
 }
 
 // records yields the cells of lines. The slice is valid until the next call. The error is
@@ -105,7 +111,7 @@ func Open(ctx context.Context, file io.ReaderAt, size int64, reading submission.
 	f := &File{}
 	switch {
 	case bytes.HasPrefix(head, zipMagic):
-		f.records, err = openWorkbook(ctx, file, size)
+		err = f.openWorkbook(ctx, file, size, reading)
 	case bytes.HasPrefix(head, oldMagic):
 		err = broken("workbook")
 	default:
@@ -116,6 +122,14 @@ func Open(ctx context.Context, file io.ReaderAt, size int64, reading submission.
 	}
 	err = f.readHeader()
 	return f, err
+}
+
+func (f *File) openWorkbook(ctx context.Context, file io.ReaderAt, size int64, reading submission.Reading) (err error) {
+	if f.book, err = openWorkbook(ctx, file, size, reading); err != nil {
+		return err
+	}
+	f.records, f.Sheet, f.Sheets = f.book, f.book.name, f.book.names
+	return nil
 }
 
 // headOf returns the start of a file.
@@ -183,6 +197,9 @@ func (f *File) Next() (Row, error) {
 	for i, c := range cells {
 		r.Cells[i] = textOf(c)
 	}
+	if f.book != nil {
+		f.book.mark(&r)
+	}
 	return r, nil
 }
 
@@ -196,19 +213,24 @@ func textOf(cell string) string {
 }
 
 const (
-	firstLines = 3  // that a person sees when they confirm the columns
-	maxCell    = 40 // characters of a cell that a person sees
+	firstLines = 3      // that a person sees when they confirm the columns
+	maxFaults  = 10_000 // lines that are left out before the first ones
+	maxCell    = 40     // characters of a cell that a person sees
 )
 
-// First reads the first lines for a person to see, with shortened cells.
+// First reads the first lines that are not left out for a person to see, with shortened cells.
 func (f *File) First() (lines [][]string, err error) {
-	for range firstLines {
+	for faults := 0; len(lines) < firstLines && faults < maxFaults; {
 		row, err := f.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return nil, err
+		}
+		if row.Fault != "" {
+			faults++
+			continue
 		}
 		cells := make([]string, len(f.Columns))
 		for i := range cells {

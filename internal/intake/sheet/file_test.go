@@ -144,7 +144,7 @@ func TestOpen_Workbook(t *testing.T) {
 			`<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs></styleSheet>`,
 	}))
 	want := []string{
-		"phone|uid|Data|Valor", "3 5511987654321|José & Zé|09/12/2025|12,5", "4 5511987654322||09/12/2025 18:00", "5 |1||0,3",
+		"phone|uid|Data|Valor", "3 5511987654321|José & Zé|09/12/2025|12,5", "4 5511987654322||09/12/2025 18:00", "5 |VERDADEIRO||0,3",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -158,7 +158,7 @@ func TestOpen_Percentages(t *testing.T) {
 		"xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="0.0%;[Red]\-0.0%"/><numFmt numFmtId="165" formatCode="0.0&quot;%&quot;"/></numFmts>` +
 			`<cellXfs><xf numFmtId="9"/><xf numFmtId="10"/><xf numFmtId="164"/><xf numFmtId="165"/></cellXfs></styleSheet>`,
 	}))
-	if diff := cmp.Diff([]string{"desconto", "2 15%", "3 12,50%", "4 7,0%", "5 0,5"}, got); diff != "" || err != nil {
+	if diff := cmp.Diff([]string{"desconto", "2 15%", "3 12,50%", "4 7,0%", "5 0,5%"}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
@@ -171,7 +171,7 @@ func TestOpen_WorkbookTexts(t *testing.T) {
 		`<row r="2"><c t="s"><v>1</v></c><c s="0"><v>30</v></c><c s="1"><v>46000</v></c></row>`, map[string]string{
 		"xl/sharedStrings.xml": `<sst><si><t>phone</t></si><si><t>a_x000D_&#10;b_x005F_x_y_x0001_</t></si></sst>`, "xl/styles.xml": styles,
 	}))
-	if diff := cmp.Diff([]string{"phone|dias|dia", "2 a\r\nb_x_y|30|09/12/2025"}, got); diff != "" || err != nil {
+	if diff := cmp.Diff([]string{"phone|dias|dia", "2 a\r\nb_x_y|30 dias|9-dez"}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

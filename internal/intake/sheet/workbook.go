@@ -10,13 +10,14 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"path"
 	"strconv"
 	"strings"
-	"time"
+
+	"campaign-dispatch/internal/intake/sheet/numberformat"
+	"campaign-dispatch/internal/intake/submission"
 )
 
-// This file reads the first sheet of a workbook (ECMA-376 part 1, SpreadsheetML) from its
+// This file reads a sheet of a workbook (ECMA-376 part 1, SpreadsheetML) from its
 // compressed parts. Libraries hold the whole file or sheet in memory, or write it to a disk.
 
 const (
@@ -31,23 +32,30 @@ const (
 const sharedName = "xl/sharedStrings.xml"
 
 type workbook struct {
-	file   *storage
-	sheet  *tokens
-	shared []string
-	styles map[int]format
-	epoch  time.Time // day 0 of dates
-	line   int
-	cells  []string
-	size   int // of the cells' texts in bytes
+	file       *storage
+	sheet      *tokens
+	name       string   // of the sheet
+	names      []string // of the visible sheets with rows
+	shared     []string
+	styles     []*numberformat.Format
+	since1904  bool      // from when days are counted
+	bookRow              // the last one
+	last       int       // the number of the last row that was read
+	ahead      []bookRow // rows that are read, before the next ones
+	withHidden bool      // whether hidden rows are read as others are
+	size       int       // of the cells' texts in bytes
 }
 
-func openWorkbook(ctx context.Context, file io.ReaderAt, size int64) (*workbook, error) {
+func openWorkbook(ctx context.Context, file io.ReaderAt, size int64, reading submission.Reading) (*workbook, error) {
 	content, archive, err := openArchive(ctx, file, size)
 	if err != nil {
 		return nil, err
 	}
-	w := &workbook{file: content}
-	return w, content.fault(w.open(archive))
+	w := &workbook{file: content, withHidden: reading.Hidden}
+	if err := w.open(archive, reading.Sheet); err != nil {
+		return nil, content.fault(err)
+	}
+	return w, w.findHeader()
 }
 
 // openArchive opens the list of a workbook's parts, which is of limited size.
@@ -83,10 +91,10 @@ func SharedSize(ctx context.Context, file io.ReaderAt, size int64) (int64, error
 	return info.Size(), nil
 }
 
-// open opens the first sheet, and reads what its cells refer to.
-func (w *workbook) open(archive *zip.Reader) (err error) {
-	var name string
-	if name, w.epoch, err = w.firstSheet(archive); err != nil {
+// open opens the wanted sheet, and reads what its cells refer to.
+func (w *workbook) open(archive *zip.Reader, wanted string) (err error) {
+	part, err := w.findSheet(archive, wanted)
+	if err != nil {
 		return err
 	}
 	if w.shared, err = w.sharedTexts(archive); err != nil {
@@ -95,7 +103,7 @@ func (w *workbook) open(archive *zip.Reader) (err error) {
 	if w.styles, err = w.readStyles(archive); err != nil {
 		return err
 	}
-	sheet, err := archive.Open(name)
+	sheet, err := archive.Open(part)
 	if err != nil {
 		return err
 	}
@@ -114,60 +122,6 @@ func (w *workbook) decode(archive *zip.Reader, name string, value any) error {
 	}
 	defer func() { _ = part.Close() }() // read only
 	return w.file.tokens(part, maxStyles).decoder.Decode(value)
-}
-
-type book struct {
-	Properties struct {
-		Date1904 string `xml:"date1904,attr"`
-	} `xml:"workbookPr"`
-	Sheets []struct {
-		ID    string `xml:"id,attr"` // of the namespace of relationships, which has two names
-		State string `xml:"state,attr"`
-	} `xml:"sheets>sheet"`
-}
-
-func (b book) firstSheet() string {
-	for _, sheet := range b.Sheets {
-		if sheet.State != "hidden" && sheet.State != "veryHidden" {
-			return sheet.ID
-		}
-	}
-	return ""
-}
-
-func (b book) epoch() time.Time {
-	if since1904 := b.Properties.Date1904; since1904 == "1" || since1904 == "true" {
-		return time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
-	}
-	return time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
-}
-
-// firstSheet returns the name of the part with the first sheet, and day 0 of the workbook's
-// dates.
-func (w *workbook) firstSheet(archive *zip.Reader) (name string, epoch time.Time, err error) {
-	var sheets book
-	var links struct {
-		All []struct {
-			ID     string `xml:"Id,attr"`
-			Target string `xml:"Target,attr"`
-		} `xml:"Relationship"`
-	}
-	if err := w.decode(archive, "xl/workbook.xml", &sheets); err != nil {
-		return "", epoch, err
-	}
-	if err := w.decode(archive, "xl/_rels/workbook.xml.rels", &links); err != nil {
-		return "", epoch, err
-	}
-	for _, link := range links.All {
-		if link.ID != sheets.firstSheet() {
-			continue
-		}
-		if absolute, ok := strings.CutPrefix(link.Target, "/"); ok {
-			return absolute, sheets.epoch(), nil
-		}
-		return path.Join("xl", link.Target), sheets.epoch(), nil
-	}
-	return "xl/worksheets/sheet1.xml", sheets.epoch(), nil
 }
 
 // sharedTexts returns the texts that cells refer to by their index.
@@ -203,6 +157,15 @@ func (w *workbook) sharedTexts(archive *zip.Reader) (texts []string, err error) 
 func (w *workbook) ansi() bool { return false }
 
 func (w *workbook) next() (int, []string, error) {
+	if len(w.ahead) > 0 {
+		w.bookRow, w.ahead = w.ahead[0], w.ahead[1:]
+		return w.line, w.cells, nil
+	}
+	return w.read()
+}
+
+// read reads the next row of the sheet.
+func (w *workbook) read() (int, []string, error) {
 	for {
 		token, err := w.sheet.next()
 		if err != nil {
@@ -212,10 +175,11 @@ func (w *workbook) next() (int, []string, error) {
 		if !ok || start.Name.Local != "row" {
 			continue
 		}
-		w.line++
-		if number, err := strconv.Atoi(attribute(start, "r")); err == nil && number > w.line && number <= maxRow {
-			w.line = number
+		w.last++
+		if number, err := strconv.Atoi(attribute(start, "r")); err == nil && number > w.last && number <= maxRow {
+			w.last = number
 		}
+		w.line, w.hidden = w.last, isHidden(start)
 		if err := w.readRow(); err != nil {
 			return 0, nil, w.file.fault(err)
 		}
@@ -231,7 +195,7 @@ func (w *workbook) endOfSheet(err error) error {
 }
 
 func (w *workbook) readRow() error {
-	w.cells, w.size = w.cells[:0], 0
+	w.cells, w.plain, w.size = w.cells[:0], w.plain[:0], 0
 	return w.sheet.until("row", func(token xml.Token) error {
 		if t, ok := token.(xml.StartElement); ok && t.Name.Local == "c" {
 			return w.readCell(t)
@@ -248,18 +212,27 @@ func (w *workbook) readCell(start xml.StartElement) error {
 	if column < 0 || column > maxSeparators {
 		return broken("many_columns", w.line, MaxColumns)
 	}
-	text, err := w.cellText(attribute(start, "t"), attribute(start, "s"))
+	text, plain, err := w.cellText(attribute(start, "t"), attribute(start, "s"))
 	if err != nil {
 		return err
 	}
 	if w.size += len(text); w.size > maxRecord {
 		return broken("many_columns", w.line, MaxColumns)
 	}
-	for len(w.cells) <= column {
-		w.cells = append(w.cells, "")
+	w.cells = put(w.cells, column, text)
+	if plain != "" {
+		w.plain = put(w.plain, column, plain)
 	}
-	w.cells[column] = text
 	return nil
+}
+
+// put sets an element of a list, which becomes longer if needed.
+func put(list []string, at int, text string) []string {
+	for len(list) <= at {
+		list = append(list, "")
+	}
+	list[at] = text
+	return list
 }
 
 // columnNumber returns the column of a cell's name, from 0: 27 for AB12. It returns -1 for an
@@ -272,11 +245,11 @@ func columnNumber(cell string) int {
 	return column - 1
 }
 
-// cellText returns the text of the cell that has begun, as the spreadsheet shows it.
-func (w *workbook) cellText(kind, style string) (string, error) {
+// cellText returns the text of the cell that has begun, as the spreadsheet shows it, and the number without its format.
+func (w *workbook) cellText(kind, style string) (text, plain string, err error) {
 	var value strings.Builder
 	inValue := false
-	err := w.sheet.until("c", func(token xml.Token) error {
+	err = w.sheet.until("c", func(token xml.Token) error {
 		switch t := token.(type) {
 		case xml.StartElement:
 			inValue = t.Name.Local == "v"
@@ -294,5 +267,6 @@ func (w *workbook) cellText(kind, style string) (string, error) {
 		}
 		return tooLong(&value)
 	})
-	return w.shown(value.String(), kind, style), err
+	text, plain = w.shown(value.String(), kind, style)
+	return text, plain, err
 }

@@ -6,17 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/campaign/pattern"
+	"campaign-dispatch/internal/intake/sheet/numberformat"
 )
 
-// format is what of a cell's number format is followed: the others differ in looks alone.
-type format struct {
-	date     bool // or a time
-	percent  bool
-	decimals int // of a percentage
-}
-
-func (w *workbook) readStyles(archive *zip.Reader) (map[int]format, error) {
+// readStyles returns the number formats of the cells' styles. Each is parsed once. nil is General.
+func (w *workbook) readStyles(archive *zip.Reader) ([]*numberformat.Format, error) {
 	var styles struct {
 		Formats []struct {
 			ID   int    `xml:"numFmtId,attr"`
@@ -32,113 +26,94 @@ func (w *workbook) readStyles(archive *zip.Reader) (map[int]format, error) {
 	if len(styles.Cells) > maxFormats || len(styles.Formats) > maxFormats {
 		return nil, broken("workbook_large")
 	}
-	formats := map[int]format{9: {percent: true}, 10: {percent: true, decimals: 2}} // and the built-in dates
-	for _, dates := range [][2]int{{14, 22}, {45, 47}} {
-		for id := dates[0]; id <= dates[1]; id++ {
-			formats[id] = format{date: true}
-		}
-	}
+	codes, formats := map[int]string{}, map[int]*numberformat.Format{}
 	for _, f := range styles.Formats {
-		formats[f.ID] = parseFormat(f.Code)
+		codes[f.ID] = f.Code
 	}
-	byStyle := map[int]format{}
+	byStyle := make([]*numberformat.Format, len(styles.Cells))
 	for i, c := range styles.Cells {
-		byStyle[i] = formats[c.Format]
+		f, known := formats[c.Format]
+		if !known {
+			f = formatOf(c.Format, codes)
+			formats[c.Format] = f
+		}
+		byStyle[i] = f
 	}
 	return byStyle, nil
 }
 
-var (
-	// literal matches what a format shows as it is: texts in quotes, colors and conditions in
-	// brackets, and characters after a backslash, an underscore or an asterisk.
-	literal  = pattern.AtFirstUse(`"[^"]*"?|\[[^\]]*\]?|[\\_*].?`)
-	decimals = pattern.AtFirstUse(`\.(0*)`)
-)
-
-// parseFormat parses a number format. It shows a date or a time if it has a d, m, y, h or s.
-func parseFormat(code string) format {
-	plain := strings.ToLower(literal().ReplaceAllString(code, ""))
-	if strings.ContainsAny(plain, "dmyhs") {
-		return format{date: true}
+func formatOf(id int, codes map[int]string) *numberformat.Format {
+	if code, own := codes[id]; own {
+		return numberformat.Parse(code)
 	}
-	f := format{percent: strings.Contains(plain, "%")}
-	if places := decimals().FindStringSubmatch(plain); places != nil {
-		f.decimals = len(places[1])
-	}
-	return f
+	return numberformat.Builtin(id)
 }
 
-// shown returns a value as the spreadsheet shows it. An error like #N/A is "".
-func (w *workbook) shown(value, kind, style string) string {
+// shown returns a value as the spreadsheet shows it. An error like #N/A is "". plain is the number of a cell that has a
+// format for numbers, "" for others.
+func (w *workbook) shown(value, kind, style string) (text, plain string) {
 	switch kind {
 	case "s":
 		if i, err := strconv.Atoi(value); err == nil && i >= 0 && i < len(w.shared) {
-			return w.shared[i]
+			return w.format(style).Text(w.shared[i]), ""
 		}
-		return ""
+		return "", ""
 	case "e":
-		return ""
+		return "", ""
+	case "b":
+		return truth(value), ""
+	case "d":
+		return w.isoDate(value, style), ""
 	case "", "n":
 		return w.numberText(value, style)
 	}
-	return unescape(value)
+	return w.format(style).Text(unescape(value)), ""
 }
 
-func (w *workbook) numberText(value, style string) string {
-	i, err := strconv.Atoi(style)
-	if err != nil {
-		return plainNumber(value)
+// format returns the format of a style, nil for General.
+func (w *workbook) format(style string) *numberformat.Format {
+	if i, err := strconv.Atoi(style); err == nil && i >= 0 && i < len(w.styles) {
+		return w.styles[i]
 	}
-	switch f := w.styles[i]; {
-	case f.date:
-		return w.dateText(value)
-	case f.percent:
-		return percentText(value, f.decimals)
-	}
-	return plainNumber(value)
+	return nil
 }
 
-// percentText returns 0.15 as 15%.
-func percentText(value string, decimals int) string {
-	f, err := strconv.ParseFloat(value, 64)
-	if err != nil {
-		return value
+func (w *workbook) numberText(value, style string) (text, plain string) {
+	f := w.format(style)
+	if text = f.Number(value, w.since1904); f != nil && !f.IsDate() && value != "" {
+		plain = numberformat.Plain(value)
 	}
-	const hundred = 100
-	return strings.Replace(strconv.FormatFloat(f*hundred, 'f', decimals, 64), ".", ",", 1) + "%"
+	return text, plain
 }
 
-// plainNumber returns a number without an exponent: 5511987654321 for 5.511987654321E12.
-func plainNumber(value string) string {
-	if !strings.ContainsAny(value, "eE.") {
-		return value
+func truth(value string) string {
+	if isTrue(value) {
+		return "VERDADEIRO"
 	}
-	f, err := strconv.ParseFloat(value, 64)
-	if err != nil {
-		return value
-	}
-	const significant = 15 // digits that Excel keeps
-	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', significant, 64), 64); err == nil {
-		f = rounded
-	}
-	return strings.Replace(strconv.FormatFloat(f, 'f', -1, 64), ".", ",", 1)
+	return "FALSO"
 }
 
-// dateText returns a day number as a date of Brazil, with the time if there is one.
-func (w *workbook) dateText(value string) string {
-	days, err := strconv.ParseFloat(value, 64)
-	const last = 2958466 // the year 10000
-	if err != nil || days < 0 || days >= last {
+// isTrue reads a boolean of XML.
+func isTrue(value string) bool { return value == "1" || value == "true" }
+
+// isoDate returns a date that is written in words, as the workbook's format shows it.
+func (w *workbook) isoDate(value, style string) string {
+	f := w.format(style)
+	if f == nil || !f.IsDate() {
 		return value
 	}
-	const secondsOfDay = 24 * 60 * 60
-	seconds := int64(days*secondsOfDay + 0.5)
-	at := w.epoch.AddDate(0, 0, int(seconds/secondsOfDay)).Add(time.Duration(seconds%secondsOfDay) * time.Second)
-	switch {
-	case days < 1:
-		return at.Format("15:04")
-	case seconds%secondsOfDay == 0:
-		return at.Format("02/01/2006")
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999", time.DateOnly} {
+		if at, err := time.Parse(layout, strings.TrimSuffix(value, "Z")); err == nil {
+			days := float64(at.Unix()-firstDay(w.since1904).Unix()) / (24 * 60 * 60)
+			return f.Number(strconv.FormatFloat(days, 'f', -1, 64), w.since1904)
+		}
 	}
-	return at.Format("02/01/2006 15:04")
+	return value
+}
+
+func firstDay(since1904 bool) time.Time {
+	if since1904 {
+		return time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
 }

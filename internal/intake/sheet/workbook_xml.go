@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"campaign-dispatch/internal/campaign/pattern"
+	"campaign-dispatch/internal/intake/sheet/numberformat"
 )
 
 type storage struct {
@@ -45,11 +46,14 @@ func (s *storage) fault(err error) error {
 	if _, known := errors.AsType[*Error](err); known {
 		return err
 	}
-	if err := cmp.Or(s.err, s.ctx.Err()); err != nil {
+	if err := s.failure(); err != nil {
 		return err
 	}
 	return broken("workbook_damaged")
 }
+
+// failure returns the error of the storage or of the context, nil if what failed is the content.
+func (s *storage) failure() error { return cmp.Or(s.err, s.ctx.Err()) }
 
 // tokens returns the XML tokens of a part of the workbook with at most size bytes.
 func (s *storage) tokens(part io.Reader, size int64) *tokens {
@@ -212,7 +216,7 @@ func (s *storage) texts(part *zip.File, yield func(string, error) bool) error {
 		if err != nil {
 			return err
 		}
-		if text, ok := token.(xml.CharData); ok && !yield(plainNumber(string(text)), nil) {
+		if text, ok := token.(xml.CharData); ok && !yield(numberformat.Plain(string(text)), nil) {
 			return errStopped
 		}
 	}

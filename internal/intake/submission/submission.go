@@ -102,6 +102,10 @@ type Columns struct {
 	// Encodings are those among which a person chooses before the file is checked, if it has lines that are not UTF-8
 	// and can be read in more ways than one.
 	Encodings []EncodingChoice `json:"encodings,omitempty"`
+	// Sheet is the name of the workbook's sheet that was read.
+	Sheet string `json:"sheet,omitempty"`
+	// Sheets are the visible sheets of a workbook that have rows, if there are several.
+	Sheets []string `json:"sheets,omitempty"`
 }
 
 // Chosen says which column of a file has which value. A column is an index, -1 for none.
@@ -199,7 +203,7 @@ func (s Submission) Closed() bool {
 // Slim returns a closed submission without what only a person who decides needs: the columns, and
 // the lines of the findings. Lists read many closed submissions.
 func (s Submission) Slim() Submission {
-	s.Columns.Header, s.Columns.First, s.Columns.Encodings = nil, nil, nil
+	s.Columns.Header, s.Columns.First, s.Columns.Encodings, s.Columns.Sheets = nil, nil, nil, nil
 	s.Check.Findings = s.Check.Findings.withoutLines()
 	return s
 }
@@ -211,6 +215,11 @@ func (s Submission) Working() bool {
 
 // Editable reports whether the columns, the name, the template and the times can still be changed.
 func (s Submission) Editable() bool { return s.State == StateColumns || s.State == StateReady }
+
+// Undecided reports whether a person has to say how the file is read, before it is checked.
+func (s Submission) Undecided() bool {
+	return len(s.Columns.Sheets) > 1 && s.Reading.Sheet == "" || len(s.Columns.Encodings) > 0 && s.Reading.Encoding == ""
+}
 
 // Replaceable reports whether nobody has decided about the submission: its form can have another file,
 // or become a draft.

@@ -20,18 +20,23 @@ type Head struct {
 	Header []string   // the names of the columns
 	First  [][]string // the first lines
 	Column int        // that has the numbers by its name, or is the only one, -1 if neither
+	// Sheets are the visible sheets of a workbook that have rows, if there are several.
+	Sheets []string
 }
 
 // ReadHead reads the start of a CSV file or an Excel workbook. A file that cannot be used returns a
 // *sheet.Error.
-func ReadHead(ctx context.Context, content []byte) (h Head, err error) {
-	f, err := open(ctx, content)
+func ReadHead(ctx context.Context, content []byte, reading submission.Reading) (h Head, err error) {
+	f, err := open(ctx, content, reading)
 	if err != nil {
 		return h, fmt.Errorf("open a file of numbers: %w", err)
 	}
 	h = Head{Header: f.Columns, Column: sheet.Match(f.Columns, nil).Phone}
 	if len(f.Columns) == 1 {
 		h.Column = 0
+	}
+	if len(f.Sheets) > 1 {
+		h.Sheets = f.Sheets
 	}
 	if h.First, err = f.First(); err != nil && !alone(err) {
 		return h, fmt.Errorf("read the start of a file of numbers: %w", err)
@@ -40,11 +45,14 @@ func ReadHead(ctx context.Context, content []byte) (h Head, err error) {
 }
 
 // open opens a file. Numbers are the same in all encodings, so that nobody is asked for its own.
-func open(ctx context.Context, content []byte) (*sheet.File, error) {
+func open(ctx context.Context, content []byte, reading submission.Reading) (*sheet.File, error) {
 	file, size := bytes.NewReader(content), int64(len(content))
-	reading, err := sheet.Likely(ctx, file, size)
-	if err != nil {
-		return nil, err
+	if reading.Encoding == "" {
+		likely, err := sheet.Likely(ctx, file, size)
+		if err != nil {
+			return nil, err
+		}
+		reading.Encoding = likely.Encoding
 	}
 	return sheet.Open(ctx, file, size, reading)
 }
@@ -65,11 +73,14 @@ type Content struct {
 }
 
 // Read reads the numbers in a column. The first line may be a number instead of names. A file that cannot
-// be used returns a *sheet.Error.
-func Read(ctx context.Context, content []byte, column int) (c Content, err error) {
-	f, err := open(ctx, content)
+// be used returns a *sheet.Error, as does a workbook of which reading does not say the sheet.
+func Read(ctx context.Context, content []byte, column int, reading submission.Reading) (c Content, err error) {
+	f, err := open(ctx, content, reading)
 	if err != nil {
 		return c, fmt.Errorf("open a file of numbers: %w", err)
+	}
+	if err := f.Chosen(reading.Sheet); err != nil {
+		return c, err
 	}
 	if column < len(f.Columns) {
 		c.addHeader(f.HeaderLine, f.Columns[column])
@@ -83,10 +94,10 @@ func Read(ctx context.Context, content []byte, column int) (c Content, err error
 			return c, fmt.Errorf("read a file of numbers: %w", err)
 		}
 		if row.Fault != "" {
-			c.refuse(row.Line, row.Fault, row.Cell(column))
+			c.refuse(row.Line, row.Fault, row.ID(column))
 			continue
 		}
-		c.add(row.Line, row.Cell(column))
+		c.add(row.Line, row.ID(column))
 	}
 	c.Numbers = numberset.New(c.all)
 	c.Findings.Repeated.Count = len(c.all) - len(c.Numbers)

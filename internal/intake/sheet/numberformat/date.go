@@ -1,0 +1,239 @@
+package numberformat
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	secondsOfDay = 24 * 60 * 60
+	lastDay      = 2958466 // the year 10000
+	systemDate   = "f800"  // the long date of the system
+	systemTime   = "f400"
+)
+
+var (
+	longDate = scan(`dddd, d "de" mmmm "de" yyyy`)[0]
+	longTime = scan(`hh:mm:ss`)[0]
+)
+
+// minutes is the letter of minutes, which formats write as months.
+const minutes = "n"
+
+// dateTokens prepares the tokens of a date: of an m, whether it is a month or minutes; of decimals, that they are of
+// seconds; the others are texts.
+func (s *section) dateTokens() {
+	switch {
+	case strings.HasSuffix(s.language, systemDate), s.language == "x-sysdate":
+		s.tokens = longDate
+	case strings.HasSuffix(s.language, systemTime), s.language == "x-systime":
+		s.tokens = longTime
+	}
+	var kept []token
+	for i := 0; i < len(s.tokens); i++ {
+		switch t := s.tokens[i]; t.kind {
+		case datePart:
+			kept = append(kept, s.datePart(i))
+		case elapsed, halfOfDay, literal, blank:
+			kept = append(kept, t)
+		case point:
+			n, _ := countDigits(s.tokens[i+1:])
+			if i += n; n == 0 {
+				kept = append(kept, token{literal, t.text})
+				continue
+			}
+			s.decimals = min(n, 3)
+			kept = append(kept, t)
+		default:
+			kept = append(kept, token{literal, t.text})
+		}
+	}
+	s.tokens = kept
+}
+
+// datePart returns a part of a date, with the letter of minutes for an m behind hours or before seconds.
+func (s *section) datePart(at int) token {
+	t := s.tokens[at]
+	if t.text != "m" && t.text != "mm" {
+		return t
+	}
+	if s.neighbor(at, -1) == 'h' || s.neighbor(at, 1) == 's' {
+		t.text = strings.Repeat(minutes, len(t.text))
+	}
+	return t
+}
+
+// neighbor returns the letter of the next part of a date in a direction, or 0.
+func (s *section) neighbor(at, step int) byte {
+	for i := at + step; i >= 0 && i < len(s.tokens); i += step {
+		if t := s.tokens[i]; t.kind == datePart || t.kind == elapsed {
+			return t.text[0]
+		}
+	}
+	return 0
+}
+
+// moment is the time of a number.
+type moment struct {
+	year, month, day, weekday int
+	seconds                   int // of the day
+	elapsed                   int // seconds since day 0
+	fraction                  int // of a second, in its decimals
+}
+
+// date shows the date or the time of a number, in the decimals of a second that the section has, or else in seconds.
+func (s *section) date(v float64, value string, since1904 bool) string {
+	if v < 0 || v >= lastDay {
+		return Plain(value)
+	}
+	unit := int(math.Pow10(s.decimals))
+	ticks := int(math.Round(v * secondsOfDay * float64(unit)))
+	m := momentOf(ticks/unit/secondsOfDay, since1904)
+	m.elapsed, m.fraction = ticks/unit, ticks%unit
+	m.seconds = m.elapsed % secondsOfDay
+	var shown []byte
+	for _, t := range s.tokens {
+		shown = s.appendPart(shown, m, t)
+	}
+	return s.tidy(string(shown))
+}
+
+// momentOf returns the date of a day. Spreadsheets count a 29th of February in 1900 and a day before the first of
+// January.
+func momentOf(day int, since1904 bool) moment {
+	const leap = 60 // the day that was not
+	first := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	switch {
+	case since1904:
+		first = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	case day == 0:
+		return moment{year: 1900, month: 1, weekday: int(time.Saturday)}
+	case day == leap:
+		return moment{year: 1900, month: 2, day: 29, weekday: int(time.Wednesday)}
+	case day < leap:
+		at := first.AddDate(0, 0, day+1)
+		return moment{year: at.Year(), month: int(at.Month()), day: at.Day(), weekday: (day + 6) % 7}
+	}
+	at := first.AddDate(0, 0, day)
+	return moment{year: at.Year(), month: int(at.Month()), day: at.Day(), weekday: int(at.Weekday())}
+}
+
+func (s *section) appendPart(shown []byte, m moment, t token) []byte {
+	width := len(t.text)
+	switch t.kind {
+	case elapsed:
+		unit := map[byte]int{'h': 60 * 60, 'm': 60, 's': 1}[t.text[0]]
+		return appendPadded(shown, m.elapsed/unit, width)
+	case halfOfDay:
+		return append(shown, half(t.text, m.hour())...)
+	case point:
+		shown = append(shown, ',')
+		return appendPadded(shown, m.fraction, s.decimals)
+	case datePart:
+	default:
+		return append(shown, t.text...)
+	}
+	switch t.text[0] {
+	case 'y':
+		return appendYear(shown, m.year, width)
+	case 'm':
+		return append(shown, s.month(m.month, width)...)
+	case 'd':
+		return append(shown, s.day(m, width)...)
+	case 'h':
+		return appendPadded(shown, s.clockHour(m.hour()), min(width, 2))
+	case 's':
+		return appendPadded(shown, m.seconds%60, min(width, 2))
+	}
+	return appendPadded(shown, m.seconds/60%60, width)
+}
+
+func (m moment) hour() int { return m.seconds / 60 / 60 }
+
+// clockHour returns the hour from 1 to 12 if the section says the half of the day.
+func (s *section) clockHour(hour int) int {
+	const noon = 12
+	for _, t := range s.tokens {
+		if t.kind == halfOfDay {
+			return (hour+noon-1)%noon + 1
+		}
+	}
+	return hour
+}
+
+// half returns the half of the day: AM or PM, A or P.
+func half(halves string, hour int) string {
+	before, after, _ := strings.Cut(halves, "/")
+	const noon = 12
+	if hour < noon {
+		return before
+	}
+	return after
+}
+
+func appendYear(shown []byte, year, width int) []byte {
+	if width <= 2 {
+		return appendPadded(shown, year%100, 2)
+	}
+	return appendPadded(shown, year, 4)
+}
+
+var (
+	months   = []string{"janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro", "novembro", "dezembro"}
+	weekdays = []string{"domingo", "segunda-feira", "terça-feira", "quarta-feira", "quinta-feira", "sexta-feira", "sábado"}
+)
+
+func (s *section) month(month, width int) string {
+	const short, long, letter = 3, 4, 5
+	name := months[month-1]
+	if s.english() {
+		name = time.Month(month).String()
+	}
+	switch width {
+	case short:
+		return firstLetters(name, short)
+	case long:
+		return name
+	case letter:
+		return firstLetters(name, 1)
+	}
+	return string(appendPadded(nil, month, width))
+}
+
+func (s *section) day(m moment, width int) string {
+	const short = 3
+	if width < short {
+		return string(appendPadded(nil, m.day, width))
+	}
+	name := weekdays[m.weekday]
+	if s.english() {
+		name = time.Weekday(m.weekday).String()
+	}
+	if width == short {
+		return firstLetters(name, short)
+	}
+	return name
+}
+
+func firstLetters(name string, n int) string {
+	end := 0
+	for range n {
+		_, size := utf8.DecodeRuneInString(name[end:])
+		end += size
+	}
+	return name[:end]
+}
+
+// english reports whether the section is in English: by the name of the language, or by its number, whose last ten bits
+// are the language.
+func (s *section) english() bool {
+	if strings.HasPrefix(s.language, "en-") {
+		return true
+	}
+	const languageBits, english = 0x3ff, 0x09
+	n, err := strconv.ParseUint(s.language, 16, 32)
+	return err == nil && n&languageBits == english
+}
