@@ -32,6 +32,11 @@ func (s *oneSubmission) SaveSubmission(_ context.Context, sub submission.Submiss
 	return sub, nil
 }
 
+// Template returns one without texts.
+func (*oneSubmission) Template(context.Context, string) (campaign.Template, error) {
+	return campaign.Template{}, nil
+}
+
 // noBlobs has nothing to delete.
 type noBlobs struct{ intake.Blobs }
 

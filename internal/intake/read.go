@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
@@ -29,6 +30,7 @@ type reader struct {
 	submission.Submission
 	source port.File
 	size   int64               // of source
+	edges  []content.Edge      // of the template's texts
 	seen   map[uint64]struct{} // the numbers so far
 }
 
@@ -87,7 +89,9 @@ func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) 
 	if err := r.skip(ctx, rows); err != nil {
 		return nil, nil, err
 	}
-	return r, rows, nil
+	t, err := w.Store.Template(ctx, sub.TemplateID)
+	r.edges = t.Edges()
+	return r, rows, campaign.IgnoreNotFound(err) // dispatch refuses a template that was deleted
 }
 
 // skip reads the lines that are in the parts, and remembers the numbers that get a message.
@@ -179,6 +183,7 @@ func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err
 	}
 	next.Check.ANSI, next.Check.Bytes = rows.ANSI(), r.source.BytesRead()
 	j.addTo(&next.Check.Findings)
+	r.addDoubled(&next.Check.Findings, j.part)
 	if err := r.write(ctx, &next, j); err != nil {
 		return false, err
 	}
@@ -188,6 +193,18 @@ func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err
 	noteAccents(&next, j.part)
 	r.Submission, err = r.save(ctx, next)
 	return more, err
+}
+
+// addDoubled counts the messages in which a value repeats the word next to its variable.
+func (r *reader) addDoubled(f *submission.Findings, messages part) {
+	for _, m := range messages {
+		for _, e := range r.edges {
+			if m.Number != 0 && e.Doubles(m.Vars[e.Variable]) {
+				f.Doubled = submission.Count(f.Doubled, m.Line, "", e.Variable)
+				break
+			}
+		}
+	}
 }
 
 // readLines reads the lines of the next part, and those that the sheet leaves out. It returns false after the last one.
@@ -255,6 +272,7 @@ func (r *reader) restart(ctx context.Context) error {
 
 // clone returns findings whose lists can be changed.
 func clone(f submission.Findings) submission.Findings {
+	f.Doubled = slices.Clone(f.Doubled)
 	f.General, f.Omitted, f.Rejected = slices.Clone(f.General), slices.Clone(f.Omitted), slices.Clone(f.Rejected)
 	f.Suppressed, f.Zones, f.ByZones = maps.Clone(f.Suppressed), maps.Clone(f.Zones), maps.Clone(f.ByZones)
 	return f

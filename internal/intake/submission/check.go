@@ -47,13 +47,15 @@ type Findings struct {
 	Accepted int `json:"accepted"` // messages to valid numbers
 	OptedOut int `json:"optedOut"` // of Accepted, numbers that opted out
 	// Suppressed are numbers of Accepted that a list keeps from the message, by the number of the list.
-	Suppressed map[int]int          `json:"suppressed,omitempty"`
-	Rejected   []LineFault          `json:"rejected"` // invalid numbers, by kind
-	Repeated   Lines                `json:"repeated"` // numbers of an earlier line, which are left out
-	Omitted    []LineFault          `json:"omitted"`  // lines that are left out, by kind
-	BadURLs    Lines                `json:"badURLs"`  // messages with a URL that is not https
-	General    []string             `json:"general"`  // codes of refusals of the campaign
-	Classes    campaign.ClassCounts `json:"classes"`  // of all accepted messages
+	Suppressed map[int]int `json:"suppressed,omitempty"`
+	Rejected   []LineFault `json:"rejected"` // invalid numbers, by kind
+	Repeated   Lines       `json:"repeated"` // numbers of an earlier line, which are left out
+	Omitted    []LineFault `json:"omitted"`  // lines that are left out, by kind
+	BadURLs    Lines       `json:"badURLs"`  // messages with a URL that is not https
+	// Doubled are messages in which a value repeats the word next to its variable, by variable: R$ R$ 129,90.
+	Doubled []LineFault          `json:"doubled,omitempty"`
+	General []string             `json:"general"` // codes of refusals of the campaign
+	Classes campaign.ClassCounts `json:"classes"` // of all accepted messages
 	// OptedOutClasses are the classes of the OptedOut. They reserve budget, and get no message.
 	OptedOutClasses campaign.ClassCounts `json:"optedOutClasses"`
 	// SuppressedClasses are the classes of the Suppressed. They reserve budget too.
@@ -138,8 +140,8 @@ func (f Findings) Withheld() int { return f.OptedOut + f.OnLists() }
 // withoutLines returns the findings with the numbers of lines, but not which.
 func (f Findings) withoutLines() Findings {
 	f.Repeated.First, f.BadURLs.First = nil, nil
-	f.Rejected, f.Omitted = slices.Clone(f.Rejected), slices.Clone(f.Omitted)
-	for _, faults := range [][]LineFault{f.Rejected, f.Omitted} {
+	f.Rejected, f.Omitted, f.Doubled = slices.Clone(f.Rejected), slices.Clone(f.Omitted), slices.Clone(f.Doubled)
+	for _, faults := range [][]LineFault{f.Rejected, f.Omitted, f.Doubled} {
 		for n := range faults {
 			faults[n].First = nil
 		}
