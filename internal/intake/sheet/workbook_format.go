@@ -50,7 +50,7 @@ func formatOf(id int, codes map[int]string) *numberformat.Format {
 }
 
 // shown returns a value as the spreadsheet shows it. An error like #N/A is "". plain is the number of a cell that has a
-// format for numbers, "" for others.
+// format for numbers, as the workbook writes it, "" for others.
 func (w *workbook) shown(value, kind, style string) (text, plain string) {
 	switch kind {
 	case "s":
@@ -80,8 +80,8 @@ func (w *workbook) format(style string) *numberformat.Format {
 
 func (w *workbook) numberText(value, style string) (text, plain string) {
 	f := w.format(style)
-	if text = f.Number(value, w.since1904); f != nil && !f.IsDate() && value != "" {
-		plain = numberformat.Plain(value)
+	if text = f.Number(value, w.since1904); f != nil && !f.IsDate() {
+		plain = value
 	}
 	return text, plain
 }

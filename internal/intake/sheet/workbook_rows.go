@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"campaign-dispatch/internal/intake/sheet/numberformat"
 )
 
 // HiddenRow is the code of a row that nobody sees in the workbook.
@@ -17,7 +19,7 @@ type bookRow struct {
 	line   int
 	hidden bool
 	cells  []string
-	plain  []string // the numbers of the cells with a format for numbers, by column; shorter than cells
+	plain  []string // the numbers of the cells with a format for numbers, as they are written; shorter than cells
 }
 
 // isHidden reports whether a person cannot see a row: a filter or a person hides it, or it has no height. A sheet that
@@ -52,7 +54,7 @@ func (w *workbook) findHeader() error {
 	}
 	if len(w.ahead) > 0 { // a person in the first line is known by the number
 		for i, plain := range w.ahead[0].plain {
-			w.ahead[0].cells[i] = identifier(w.ahead[0].cells[i], plain)
+			w.ahead[0].cells[i] = identifier(w.ahead[0].cells[i], numberformat.Plain(plain))
 		}
 	}
 	return nil
@@ -73,14 +75,15 @@ func (r Row) ID(column int) string { return identifier(r.Cell(column), r.Plain(c
 // Plain returns the number of a cell with a format for numbers, "" for other cells.
 func (r Row) Plain(column int) string {
 	if column >= 0 && column < len(r.plain) {
-		return r.plain[column]
+		return numberformat.Plain(r.plain[column])
 	}
 	return ""
 }
 
 // Contains reports whether a cell has a text, as the spreadsheet shows it or without its format.
 func (r Row) Contains(has func(text string) bool) bool {
-	return slices.ContainsFunc(r.Cells, has) || slices.ContainsFunc(r.plain, has)
+	return slices.ContainsFunc(r.Cells, has) ||
+		slices.ContainsFunc(r.plain, func(number string) bool { return has(numberformat.Plain(number)) })
 }
 
 func identifier(shown, plain string) string {

@@ -94,7 +94,7 @@ func (s *section) date(v float64, value string, since1904 bool) string {
 	m := momentOf(ticks/unit/secondsOfDay, since1904)
 	m.elapsed, m.fraction = ticks/unit, ticks%unit
 	m.seconds = m.elapsed % secondsOfDay
-	var shown []byte
+	shown := make([]byte, 0, 32) //nolint:mnd // room for most dates
 	for _, t := range s.tokens {
 		shown = s.appendPart(shown, m, t)
 	}
@@ -104,29 +104,36 @@ func (s *section) date(v float64, value string, since1904 bool) string {
 // momentOf returns the date of a day. Spreadsheets count a 29th of February in 1900 and a day before the first of
 // January.
 func momentOf(day int, since1904 bool) moment {
-	const leap = 60 // the day that was not
-	first := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	const leap = 60      // the day that was not
+	const between = 1462 // days from the beginning of 1900 to that of 1904
 	switch {
 	case since1904:
-		first = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+		day += between
 	case day == 0:
 		return moment{year: 1900, month: 1, weekday: int(time.Saturday)}
 	case day == leap:
 		return moment{year: 1900, month: 2, day: 29, weekday: int(time.Wednesday)}
 	case day < leap:
-		at := first.AddDate(0, 0, day+1)
-		return moment{year: at.Year(), month: int(at.Month()), day: at.Day(), weekday: (day + 6) % 7}
+		m := dateOf(day + 1)
+		m.weekday = (day + 6) % 7
+		return m
 	}
-	at := first.AddDate(0, 0, day)
-	return moment{year: at.Year(), month: int(at.Month()), day: at.Day(), weekday: int(at.Weekday())}
+	return dateOf(day)
+}
+
+// dateOf returns the date of a day after the 30th of December 1899.
+func dateOf(day int) moment {
+	const before1970 = 25569
+	at := time.Unix(int64(day-before1970)*secondsOfDay, 0).UTC()
+	year, month, dayOfMonth := at.Date()
+	return moment{year: year, month: int(month), day: dayOfMonth, weekday: int(at.Weekday())}
 }
 
 func (s *section) appendPart(shown []byte, m moment, t token) []byte {
 	width := len(t.text)
 	switch t.kind {
 	case elapsed:
-		unit := map[byte]int{'h': 60 * 60, 'm': 60, 's': 1}[t.text[0]]
-		return appendPadded(shown, m.elapsed/unit, width)
+		return appendPadded(shown, m.elapsed/secondsOf(t.text[0]), width)
 	case halfOfDay:
 		return append(shown, half(t.text, m.hour())...)
 	case point:
@@ -140,15 +147,25 @@ func (s *section) appendPart(shown []byte, m moment, t token) []byte {
 	case 'y':
 		return appendYear(shown, m.year, width)
 	case 'm':
-		return append(shown, s.month(m.month, width)...)
+		return s.appendMonth(shown, m.month, width)
 	case 'd':
-		return append(shown, s.day(m, width)...)
+		return s.appendDay(shown, m, width)
 	case 'h':
 		return appendPadded(shown, s.clockHour(m.hour()), min(width, 2))
 	case 's':
 		return appendPadded(shown, m.seconds%60, min(width, 2))
 	}
 	return appendPadded(shown, m.seconds/60%60, width)
+}
+
+func secondsOf(unit byte) int {
+	switch unit {
+	case 'h':
+		return 60 * 60
+	case 'm':
+		return 60
+	}
+	return 1
 }
 
 func (m moment) hour() int { return m.seconds / 60 / 60 }
@@ -186,36 +203,37 @@ var (
 	weekdays = []string{"domingo", "segunda-feira", "terça-feira", "quarta-feira", "quinta-feira", "sexta-feira", "sábado"}
 )
 
-func (s *section) month(month, width int) string {
+func (s *section) appendMonth(shown []byte, month, width int) []byte {
 	const short, long, letter = 3, 4, 5
+	if width < short || width > letter {
+		return appendPadded(shown, month, width)
+	}
 	name := months[month-1]
 	if s.english() {
 		name = time.Month(month).String()
 	}
 	switch width {
 	case short:
-		return firstLetters(name, short)
-	case long:
-		return name
+		return append(shown, firstLetters(name, short)...)
 	case letter:
-		return firstLetters(name, 1)
+		return append(shown, firstLetters(name, 1)...)
 	}
-	return string(appendPadded(nil, month, width))
+	return append(shown, name...)
 }
 
-func (s *section) day(m moment, width int) string {
+func (s *section) appendDay(shown []byte, m moment, width int) []byte {
 	const short = 3
 	if width < short {
-		return string(appendPadded(nil, m.day, width))
+		return appendPadded(shown, m.day, width)
 	}
 	name := weekdays[m.weekday]
 	if s.english() {
 		name = time.Weekday(m.weekday).String()
 	}
 	if width == short {
-		return firstLetters(name, short)
+		name = firstLetters(name, short)
 	}
-	return name
+	return append(shown, name...)
 }
 
 func firstLetters(name string, n int) string {

@@ -1,6 +1,7 @@
 package numberformat
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 )
@@ -13,14 +14,16 @@ type decimal struct {
 
 // decimalOf returns the decimal of a number as spreadsheets read it, with the digits that they keep.
 func decimalOf(v float64) decimal {
-	text := strconv.FormatFloat(v, 'e', significant-1, 64)
-	mantissa, power, _ := strings.Cut(text, "e")
-	exponent, _ := strconv.Atoi(power)
-	digits := strings.TrimRight(mantissa[:1]+mantissa[2:], "0")
-	if digits == "" {
+	var room [32]byte
+	text := strconv.AppendFloat(room[:0], v, 'e', significant-1, 64) // d.dd…e±dd
+	const behind = significant + 1
+	exponent, _ := strconv.Atoi(string(text[behind+1:]))
+	text[1] = text[0]
+	digits := bytes.TrimRight(text[1:behind], "0")
+	if len(digits) == 0 {
 		return decimal{}
 	}
-	return decimal{digits, exponent + 1}
+	return decimal{string(digits), exponent + 1}
 }
 
 // round returns the decimal with a number of decimals. Halves are rounded away from zero.

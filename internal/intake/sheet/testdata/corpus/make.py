@@ -35,6 +35,7 @@ def shown(value, code):
     return {
         '"R$" #,##0.00': lambda: 'R$ ' + brazilian(f'{value:,.2f}'),
         'dd/mm/yyyy': lambda: day(value).strftime('%d/%m/%Y'),
+        'yyyy-mm-dd hh:mm:ss': lambda: day(value).strftime('%Y-%m-%d 00:00:00'),
         '0%': lambda: f'{int(value * 1000 + 5) // 10}%',
         '00000-000': lambda: f'{value // 1000:05}-{value % 1000:03}',
         '00000': lambda: f'{value:05}',
@@ -92,9 +93,9 @@ def write_xlsxwriter():
 def write_pandas():
     frame = pandas.DataFrame(ROWS, columns=HEADER)
     frame['vencimento'] = [day(row[4]) for row in ROWS]
-    with pandas.ExcelWriter(HERE / 'pandas.xlsx', engine='openpyxl', datetime_format='DD/MM/YYYY') as writer:
+    with pandas.ExcelWriter(HERE / 'pandas.xlsx', engine='openpyxl') as writer:
         frame.to_excel(writer, sheet_name='Clientes', index=False)
-    expect('pandas.xlsx', formats=PLAIN[:4] + ['dd/mm/yyyy'] + PLAIN[5:], hidden=-1)
+    expect('pandas.xlsx', formats=PLAIN[:4] + ['yyyy-mm-dd hh:mm:ss'] + PLAIN[5:], hidden=-1)
 
 
 def write_csv():
