@@ -7,7 +7,6 @@ package phone
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/nyaruka/phonenumbers"
 
@@ -15,73 +14,68 @@ import (
 )
 
 // Parse parses a number of a call, in one of the formats of e164.Parse. The Rejection is nil for a
-// valid number. s is not kept.
-func Parse(s []byte) (e164.Number, *e164.Rejection) { return e164.Parse(s, parseForeign) }
-
-// ParseTyped parses a number that a person wrote in a file or a form, with separators. It returns the
-// same number as Parse.
-func ParseTyped(s string) (e164.Number, *e164.Rejection) { return Parse([]byte(Tidy(s))) }
-
-// separators are the characters that people write between the digits of a number.
-const separators = " \t\u00a0\u202f().-\u2010\u2011\u2012\u2013"
-
-// Tidy removes spaces, brackets, dots and dashes from a number, and the .0 that a
-// spreadsheet appends. A text with other characters than digits and a leading +, or with
-// another fraction, is returned unchanged.
-func Tidy(s string) string {
-	whole, fraction := cutFraction(s)
-	if fraction != "" && (!isPlain(whole) || !isZeros(fraction)) {
-		return s // its digits are not all of the number
+// valid number, and suggests the number that ReadTyped reads. s is not kept.
+func Parse(s []byte) (e164.Number, *e164.Rejection) {
+	n, rejection := parse(s)
+	if rejection == nil || rejection.Code != e164.InvalidForm || len(s) > longestWritten {
+		return n, rejection
 	}
-	tidy := strings.Map(func(c rune) rune {
-		if strings.ContainsRune(separators, c) {
-			return -1
-		}
-		return c
-	}, whole)
-	if !isPlain(tidy) {
-		return s
-	}
-	return tidy
+	return 0, rejection.Suggesting(ReadTyped(string(s)).meant())
 }
 
-// cutFraction splits a text before a fraction: the digits behind the last dot, if they are zeros behind a whole number,
-// one digit, or two behind the only dot. Longer groups, and pairs as in 33.44.55.66, are of the number.
-func cutFraction(s string) (whole, fraction string) {
-	s = strings.TrimSpace(s)
-	dot := strings.LastIndexByte(s, '.')
-	if dot < 0 || !isDigits(s[dot+1:]) {
-		return s, ""
-	}
-	whole, fraction = s[:dot], s[dot+1:]
-	if isZeros(fraction) && isPlain(whole) || len(fraction) == 1 || len(fraction) == 2 && !strings.Contains(whole, ".") {
-		return whole, fraction
-	}
-	return s, ""
+func parse(s []byte) (e164.Number, *e164.Rejection) { return e164.Parse(s, parseForeign) }
+
+// ParseTyped parses a number as ReadTyped does.
+func ParseTyped(s string) (e164.Number, *e164.Rejection) {
+	t := ReadTyped(s)
+	return t.Number, t.Rejection
 }
 
-// isPlain reports whether a text is digits with at most a leading +.
-func isPlain(s string) bool { return isDigits(strings.TrimPrefix(s, "+")) }
+// Refusal returns why a number of a call or of a file is refused with a code, nil if it is not.
+func Refusal(written, code string) *e164.Rejection {
+	if _, rejection := Parse([]byte(written)); rejection != nil && rejection.Code == code {
+		return rejection
+	}
+	if _, rejection := ParseTyped(written); rejection != nil && rejection.Code == code {
+		return rejection
+	}
+	return nil
+}
 
-func isZeros(s string) bool { return strings.Trim(s, "0") == "" }
-
-func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+// Country returns the country of a valid number, as its code of two letters of ISO 3166. It is "" for a number of no
+// country, such as an international toll-free one.
+func Country(n e164.Number) string {
+	if n.Brazilian() {
+		return "BR"
+	}
+	parsed, err := phonenumbers.Parse(n.String(), noRegion)
+	if err != nil {
+		return ""
+	}
+	if country := phonenumbers.GetRegionCodeForNumber(parsed); len(country) == 2 {
+		return country
+	}
+	return ""
+}
 
 // Rejections of numbers of other countries.
 var (
-	rejectCallingCode = e164.Rejection{
-		Code:   e164.InvalidNumber,
-		Reason: "No country has the code this number begins with. A Brazilian number has 10 or 11 digits, area code included.",
-	}
-	rejectForeignLength = e164.Rejection{
-		Code: e164.WrongLength,
-		Reason: "The number is too short or too long for the country whose code it begins with. " +
+	rejectCallingCode = e164.NewRejection(
+		e164.InvalidNumber,
+		"No country has the code this number begins with. A Brazilian number has 10 or 11 digits, area code included.",
+		"Nenhum país tem o código com que este número começa. Um número do Brasil tem 10 ou 11 dígitos com o DDD.",
+	)
+	rejectForeignLength = e164.NewRejection(
+		e164.WrongLength,
+		"The number is too short or too long for the country whose code it begins with. "+
 			"A Brazilian number has 10 or 11 digits, area code included.",
-	}
-	rejectForeignNumber = e164.Rejection{
-		Code:   e164.InvalidNumber,
-		Reason: "The country whose code this number begins with has no such number.",
-	}
+		"O número tem dígitos a mais ou a menos para o país do código com que começa. Um número do Brasil tem 10 ou 11 dígitos com o DDD.",
+	)
+	rejectForeignNumber = e164.NewRejection(
+		e164.InvalidNumber,
+		"The country whose code this number begins with has no such number.",
+		"O país do código com que este número começa não tem número assim.",
+	)
 )
 
 // noRegion makes the library determine the country from the number.
@@ -90,11 +84,11 @@ const noRegion = "ZZ"
 // parseForeign validates digits that start with a country code, with the library.
 func parseForeign(digits []byte) (e164.Number, *e164.Rejection) {
 	if !hasCallingCode(digits) {
-		return 0, &rejectCallingCode
+		return 0, rejectCallingCode
 	}
 	parsed, err := phonenumbers.Parse("+"+string(digits), noRegion)
 	if err != nil {
-		return 0, &rejectForeignLength
+		return 0, rejectForeignLength
 	}
 	if !phonenumbers.IsValidNumber(parsed) {
 		return 0, rejectForeign(parsed)
@@ -102,7 +96,7 @@ func parseForeign(digits []byte) (e164.Number, *e164.Rejection) {
 	formatted := phonenumbers.Format(parsed, phonenumbers.E164)
 	n, err := strconv.ParseUint(formatted[1:], 10, 64)
 	if err != nil {
-		return 0, &rejectForeignLength
+		return 0, rejectForeignLength
 	}
 	return e164.Number(n), nil
 }
@@ -121,7 +115,7 @@ func hasCallingCode(digits []byte) bool {
 
 func rejectForeign(parsed *phonenumbers.PhoneNumber) *e164.Rejection {
 	if phonenumbers.IsPossibleNumberWithReason(parsed) != phonenumbers.IS_POSSIBLE {
-		return &rejectForeignLength
+		return rejectForeignLength
 	}
-	return &rejectForeignNumber
+	return rejectForeignNumber
 }

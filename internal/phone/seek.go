@@ -78,7 +78,7 @@ func (s Sought) WrittenIn(text string) bool {
 
 // separates reports whether a character is not of a number and its separators.
 func separates(r rune) bool {
-	return !isDigit(r) && r != '+' && !strings.ContainsRune(separators, r)
+	return notOfNumber(r) && !isSeparator(r)
 }
 
 // writtenBy reports whether the digits of a text are the number.
@@ -174,7 +174,8 @@ var date = pattern.AtFirstUse(`\b([0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}|[0-9]{2}[-/
 
 // namedBy reports whether the reason of a rejection has the number, as the corrected one.
 func (s Sought) namedBy(reason string) bool {
-	return s.Valid != 0 && strings.Contains(reason, s.Valid.String())
+	_, behind, found := strings.Cut(reason, s.Valid.String())
+	return found && s.Valid != 0 && strings.IndexFunc(behind, isDigit) != 0
 }
 
 // withoutZeros returns a text without the zeros behind a dot that spreadsheets append to a number.
@@ -207,7 +208,8 @@ func digitsOf(text string) string {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// plainDigits returns a text with ASCII digits for those of other scripts and widths, and with + for a wide one.
+// plainDigits returns a text with ASCII digits for those of other scripts and widths, with + for a wide one, and without
+// invisible characters.
 func plainDigits(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -215,6 +217,8 @@ func plainDigits(text string) string {
 			return r
 		case r == '\uff0b':
 			return '+'
+		case isInvisible(r):
+			return -1
 		case !unicode.IsDigit(r):
 			return r
 		}
@@ -226,17 +230,13 @@ func plainDigits(text string) string {
 	}, text)
 }
 
-// dialled returns digits as written, and in E.164 if they are dialled: 00 precedes another country's
-// code, 0 a Brazilian number. It returns none for no digits.
+// dialled returns digits as written, and in E.164 if they are dialled. It returns none for no digits.
 func dialled(digits string) []string {
-	if abroad, ok := strings.CutPrefix(digits, "00"); ok {
-		return []string{digits, "+" + abroad}
-	}
-	if strings.HasPrefix(digits, "0") {
-		return []string{digits, "+55" + digits}
-	}
 	if digits == "" {
 		return nil
+	}
+	if number := dial(digits); number != digits {
+		return []string{digits, number}
 	}
 	return []string{digits}
 }

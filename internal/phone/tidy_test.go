@@ -6,7 +6,7 @@ import (
 	"campaign-dispatch/internal/phone"
 )
 
-func TestTidy(t *testing.T) {
+func TestReadTyped_Text(t *testing.T) {
 	t.Parallel()
 	for written, want := range map[string]string{
 		"11987654321":                "11987654321",
@@ -31,12 +31,18 @@ func TestTidy(t *testing.T) {
 		"5,51199E+12":                "5,51199E+12",
 		"5.51199E+12":                "5.51199E+12",
 		"11 98765-4321 (casa)":       "11 98765-4321 (casa)",
+		"(011) 98765-4321":           "+5511987654321",
+		"0055 11 98765-4321":         "+5511987654321",
+		"(011) 88765-4321":           "011887654321", // refused
+		"11987654321.0\u200b":        "11987654321",
+		"11 98765\n4321":             "11 98765\n4321",
+		" '11987654321 ":             "11987654321",
 		"++11987654321":              "++11987654321",
 		"-":                          "-",
 		"":                           "",
 	} {
-		if got := phone.Tidy(written); got != want {
-			t.Errorf("Tidy(%q) = %q, want %q", written, got, want)
+		if got := phone.ReadTyped(written).Text; got != want {
+			t.Errorf("%q is %q, want %q", written, got, want)
 		}
 	}
 }

@@ -101,19 +101,27 @@ func service8(prefix []byte) bool {
 func rejectBrazilian(national []byte) *Rejection {
 	switch {
 	case service(national):
-		return &rejectService
+		return rejectService
 	case len(national) != 10 && len(national) != 11:
-		return &rejectBrazilianLength
+		return rejectBrazilianLength
 	case !areaCodes[pair(national)]:
-		return &Rejection{UnknownAreaCode, "Brazil has no area code " + string(national[:2]) +
-			". A number of another country is written with a + and its country code."}
+		return NewRejection(UnknownAreaCode, "Brazil has no area code "+string(national[:2])+
+			". A number of another country is written with a + and its country code.", noSuchAreaCode)
 	case len(national) == 11:
-		return &rejectBrazilianMobile
+		return rejectBrazilianMobile
 	case national[2] == '0' || national[2] == '1':
-		return &rejectBrazilianStart
+		return rejectBrazilianStart
 	}
-	return &Rejection{MissingNinthDigit, "The ninth digit of the mobile number is missing: it may be +55" +
-		string(national[:2]) + "9" + string(national[2:]) + "."}
+	return rejectNinthDigit(national)
+}
+
+func rejectNinthDigit(national []byte) *Rejection {
+	return &Rejection{
+		MissingNinthDigit,
+		"The ninth digit of the mobile number is missing: it may be +55" + string(national[:2]) + "9" + string(national[2:]) + ".",
+		appendDigits(appendDigits(brazil, national[:2])*10+9, national[2:]),
+		ninthDigitIsOut,
+	}
 }
 
 func pair(digits []byte) int {

@@ -17,6 +17,14 @@ func (n Number) String() string {
 	return string(strconv.AppendUint([]byte{'+'}, uint64(n), 10))
 }
 
+// Brazilian reports whether a valid number is one of Brazil: no other country's code begins with 55.
+func (n Number) Brazilian() bool {
+	for n >= 100 {
+		n /= 10
+	}
+	return n == brazil
+}
+
 // Parse parses ASCII digits with an optional leading +. Without the +, fewer than 10 digits are
 // rejected, and 10 or 11 digits are a Brazilian number with its area code; more are read as if
 // they had a +. foreign parses numbers of other countries; its digits start with the country code.
@@ -25,9 +33,9 @@ func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, 
 	digits, plus := bytes.CutPrefix(s, []byte{'+'})
 	switch {
 	case len(s) == 0:
-		return 0, &rejectEmpty
+		return 0, rejectEmpty
 	case !allDigits(digits):
-		return 0, &rejectCharacters
+		return 0, rejectCharacters
 	case !plus && len(digits) < withAreaCode:
 		return 0, rejectShort(digits)
 	case !plus && len(digits) <= withAreaCode+1:
@@ -35,7 +43,7 @@ func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, 
 	case len(digits) >= 2 && digits[0] == '5' && digits[1] == '5':
 		return parseBrazilian(digits[2:])
 	case digits[0] == '0':
-		return 0, &rejectLeadingZero
+		return 0, rejectLeadingZero
 	}
 	return foreign(digits)
 }
@@ -43,9 +51,9 @@ func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, 
 // rejectShort returns why digits without a + and without an area code are rejected.
 func rejectShort(digits []byte) *Rejection {
 	if service(digits) {
-		return &rejectService
+		return rejectService
 	}
-	return &rejectMissingAreaCode
+	return rejectMissingAreaCode
 }
 
 // Unchecked returns the number that Parse would return if every number existed and had no trunk prefix.
@@ -114,40 +122,78 @@ const (
 // so never log it.
 type Rejection struct {
 	Code, Reason string
+	Suggestion   Number // that may be meant, 0 if there is none
+
+	portuguese string // Reason without the Suggestion
+}
+
+// NewRejection returns a rejection with a sentence in two languages.
+func NewRejection(code, english, portuguese string) *Rejection {
+	return &Rejection{Code: code, Reason: english, portuguese: portuguese}
+}
+
+// Suggesting returns the rejection with the number that may be meant. 0 is none.
+func (r *Rejection) Suggesting(n Number) *Rejection {
+	if n == 0 || r.Suggestion != 0 {
+		return r
+	}
+	return &Rejection{r.Code, r.Reason + " It may be " + n.String() + ".", n, r.portuguese}
+}
+
+// Portuguese returns the Reason in Portuguese, and "" if it has none.
+func (r *Rejection) Portuguese() string {
+	if r.Suggestion == 0 {
+		return r.portuguese
+	}
+	return r.portuguese + " Talvez seja " + r.Suggestion.String() + "."
 }
 
 // Rejections with a constant sentence.
 var (
-	rejectEmpty = Rejection{Empty, "The phone number is empty."}
+	rejectEmpty = NewRejection(Empty, "The phone number is empty.", "O telefone está vazio.")
 
-	rejectCharacters = Rejection{
+	rejectCharacters = NewRejection(
 		InvalidForm,
 		"A phone number is written with digits only and at most one + before them: no spaces, dashes, brackets or letters.",
-	}
-	rejectLeadingZero = Rejection{
+		"O número tem letras ou sinais. Escreva só os dígitos, com DDD.",
+	)
+	rejectLeadingZero = NewRejection(
 		InvalidForm,
 		"No country code begins with 0: write +55, the area code and the number, without any 0 before them.",
-	}
+		"Nenhum código de país começa com 0: escreva +55, o DDD e o número, sem 0 na frente.",
+	)
 
-	rejectBrazilianLength = Rejection{
+	rejectBrazilianLength = NewRejection(
 		WrongLength,
 		"A Brazilian number has 10 or 11 digits, area code included, after the country code 55.",
-	}
-	rejectMissingAreaCode = Rejection{
+		"Número com dígitos a mais ou a menos: no Brasil são DDD e mais 8 ou 9 dígitos, depois do código 55.",
+	)
+	rejectMissingAreaCode = NewRejection(
 		MissingAreaCode,
-		"The area code was left out: a Brazilian number has 10 or 11 digits, area code included. " +
+		"The area code was left out: a Brazilian number has 10 or 11 digits, area code included. "+
 			"A number of another country is written with a + and its country code.",
-	}
-	rejectService = Rejection{
+		"Falta o DDD: um número do Brasil tem 10 ou 11 dígitos com ele. "+foreignForm,
+	)
+	rejectService = NewRejection(
 		NoAreaCode,
 		"Service numbers, such as 0800, 0300 or 4004, cannot get messages. Use a number with an area code.",
-	}
-	rejectBrazilianMobile = Rejection{
+		"Número de serviço, que não tem DDD, como 0800, 0300 ou 4004. Envie para números com DDD.",
+	)
+	rejectBrazilianMobile = NewRejection(
 		InvalidNumber,
 		"After the area code a Brazilian mobile number begins with 9. A number of another country is written with a + and its country code.",
-	}
-	rejectBrazilianStart = Rejection{
+		"Depois do DDD, um celular do Brasil começa com 9. "+foreignForm,
+	)
+	rejectBrazilianStart = NewRejection(
 		InvalidNumber,
 		"After the area code no Brazilian number begins with 0 or 1.",
-	}
+		"Depois do DDD, nenhum número do Brasil começa com 0 ou 1.",
+	)
+)
+
+// Sentences in Portuguese of rejections that contain the number.
+const (
+	foreignForm     = "Um número de outro país começa com + e o código do país."
+	noSuchAreaCode  = "Este DDD não existe no Brasil. " + foreignForm
+	ninthDigitIsOut = "Falta o 9 depois do DDD."
 )
