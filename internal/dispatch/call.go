@@ -43,7 +43,7 @@ type Call struct {
 	Messages []Message
 }
 
-// Message is a message of a Call.
+// Message is a message of a Call. Its Phone is read as a person writes a number.
 type Message struct {
 	Phone, UID string
 	Vars       map[string]string
@@ -56,6 +56,7 @@ type Verdict struct {
 	Rejected    []Rejection
 	Faults      []Fault    // all of them, in the order of the rules
 	Withheld    []Withheld // in the order of the call
+	Abroad      []Abroad   // in the order of the call
 	InvalidURLs []int      // indexes of the messages with a URL that is not https
 	Classes     campaign.ClassCounts
 	EachClass   campaign.Classes // of the accepted messages, in order
@@ -149,7 +150,7 @@ func (c *call) verdict(state acceptance.State, found faults) Verdict {
 			v.Rejected = append(v.Rejected, Rejection{i, *r})
 		}
 	}
-	v.Accepted = len(c.req.messages) - len(v.Rejected)
+	v.Accepted, v.Abroad = len(c.req.messages)-len(v.Rejected), c.req.abroad()
 	_, v.InvalidURLs = c.unsendable(state.Template)
 	if c.bill.budget != nil {
 		v.Budget = c.bill.budget.Figures()
@@ -184,8 +185,9 @@ func (q *request) add(m Message) {
 	for name, value := range m.Vars {
 		q.vars = append(q.vars, variable{[]byte(valid(value)), q.names.add(len(q.vars)-from, []byte(valid(name))), jsonscan.String})
 	}
-	added := message{phone: []byte(valid(m.Phone)), uid: []byte(valid(m.UID)), vars: [2]int{from, len(q.vars)}}
-	added.number, added.rejection = phone.Parse(added.phone)
+	written := valid(m.Phone)
+	added := message{phone: []byte(written), uid: []byte(valid(m.UID)), vars: [2]int{from, len(q.vars)}}
+	added.number, added.rejection = phone.ParseTyped(written)
 	q.messages, q.lines = append(q.messages, added), append(q.lines, m.Line)
 }
 

@@ -23,6 +23,8 @@ type dryAnswer struct {
 	Errors   []dryProblem `json:"errors"`
 	// Warnings: these do not prevent the call from being accepted, but may be mistakes.
 	RepeatedNumbers int `json:"repeatedNumbers"`
+	// OtherCountries is nil without numbers of other countries.
+	OtherCountries *otherCountries `json:"otherCountries,omitempty"`
 	// Withheld are the accepted messages that would not be sent, because of opt-outs or of lists.
 	Withheld []withheld `json:"withheld"`
 	// Suppressed are those of Withheld that are because of lists.
@@ -68,7 +70,7 @@ const maxErrors = 100
 func newDryAnswer(c *call, state acceptance.State, found faults) dryAnswer {
 	a := dryAnswer{
 		answer: newAnswer(c.req), DryRun: true, Valid: len(found) == 0, Errors: []dryProblem{}, Withheld: []withheld{}, Suppressed: []suppressed{},
-		RepeatedNumbers: c.req.repeatedNumbers(), UnknownNames: c.client.unknown.findings(),
+		RepeatedNumbers: c.req.repeatedNumbers(), OtherCountries: c.req.otherCountries(), UnknownNames: c.client.unknown.findings(),
 	}
 	for _, f := range found[:min(len(found), maxErrors)] {
 		a.Errors = append(a.Errors, dryProblem{f.status(), f.pointer(), f.Code, f.Detail})

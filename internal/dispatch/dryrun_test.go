@@ -200,3 +200,27 @@ func TestDryRun_TextTooLongForeignTemplate(t *testing.T) {
 		t.Errorf("answered %s", got.body)
 	}
 }
+
+// Numbers of other countries are counted apart, those without a + first among the examples.
+func TestDryRun_OtherCountries(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var all []fields
+	for i, phone := range []string{
+		"11987654321", "+351912345670", "+351912345671", "351912345678", "+14155552671", "+351912345672", "951234567", "119876543210", "+80012345678",
+	} {
+		all = append(all, fields{"phone": phone, "uid": strconv.Itoa(i)})
+	}
+	got := b.dryRun(b.body(fields{"messages": all}))
+	want := `"otherCountries":{"count":6,"withoutPlus":1,"countries":[` +
+		`{"country":"PT","count":4,"examples":[{"pointer":"/messages/3/phone","phone":"351912345678"},` +
+		`{"pointer":"/messages/1/phone","phone":"+351912345670"},{"pointer":"/messages/2/phone","phone":"+351912345671"}]},` +
+		`{"count":1,"examples":[{"pointer":"/messages/8/phone","phone":"+80012345678"}]},` +
+		`{"country":"US","count":1,"examples":[{"pointer":"/messages/4/phone","phone":"+14155552671"}]}]}`
+	if got.Accepted != 7 || !got.Valid || !strings.Contains(got.body, want) {
+		t.Errorf("answered %s, want %s", got.body, want)
+	}
+	if none := b.dryRun(b.body(nil)); strings.Contains(none.body, "otherCountries") {
+		t.Errorf("without them: %s", none.body)
+	}
+}

@@ -1,6 +1,7 @@
 package exports
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/exports/export"
+	"campaign-dispatch/internal/phone"
 )
 
 //go:embed texts.json
@@ -132,10 +134,13 @@ func (t *table) status(code string) string {
 
 // rejection returns why a number was rejected.
 func (t *table) rejection(l campaign.ErrorLine) string {
-	if text := texts().Rejections[l.Code]; text != "" && t.Language == portuguese {
-		return text
+	if t.Language != portuguese {
+		return l.Reason
 	}
-	return l.Reason
+	if r := phone.Refusal(l.Phone, l.Code); r != nil && r.Portuguese() != "" {
+		return r.Portuguese()
+	}
+	return cmp.Or(texts().Rejections[l.Code], l.Reason)
 }
 
 func (t *table) reason(c campaign.Change) string {

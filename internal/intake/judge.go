@@ -15,7 +15,9 @@ import (
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/area"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/reach"
 )
 
@@ -23,7 +25,7 @@ import (
 type judged struct {
 	part    part
 	verdict dispatch.Verdict     // of the part
-	out     []submission.LeftOut // in the order of the file, with the numbers of the part that are invalid or withheld
+	out     []submission.LeftOut // in the order of the file, with the numbers of the part that are invalid, withheld or noted
 	zones   map[window.Zone]int  // of the people, by area code
 	in      window.Set           // the zones of the accepted messages
 }
@@ -88,9 +90,10 @@ func (r *reader) complete(j *judged, s *sorter) {
 		j.out = append(j.out, leftOut(m, submission.KindRepeated, "", ""))
 	}
 	for _, rejected := range j.verdict.Rejected {
-		j.out = append(j.out, leftOut(j.part[rejected.Message], submission.KindInvalid, rejected.Code, ""))
+		j.out = append(j.out, invalid(j.part[rejected.Message], rejected))
 	}
 	j.addWithheld()
+	j.addNoted()
 	slices.SortFunc(j.out, func(a, b submission.LeftOut) int { return cmp.Compare(a.Line, b.Line) })
 }
 
@@ -111,6 +114,42 @@ func (j *judged) addWithheld() {
 		}
 		j.in = j.in.With(area.Zone(m.Number))
 	}
+}
+
+// addNoted adds the accepted messages whose number got the ninth digit, or is one of another country.
+func (j *judged) addNoted() {
+	for _, m := range j.part {
+		if gotNine(m) {
+			j.out = append(j.out, noted(m, submission.KindNine, ""))
+		}
+	}
+	for _, a := range j.verdict.Abroad {
+		j.out = append(j.out, noted(j.part[a.Message], submission.KindAbroad, a.Country))
+	}
+}
+
+func gotNine(m submission.Message) bool {
+	if m.Written == "" {
+		return false
+	}
+	number, lacked := phone.ReadTyped(m.Written).WithNine()
+	return lacked && uint64(number.Number) == m.Number
+}
+
+// noted returns a line that gets a message. The message has its variables.
+func noted(m submission.Message, kind submission.Kind, code string) submission.LeftOut {
+	l := leftOut(m, kind, code, "")
+	l.Meant, l.Vars = e164.Number(m.Number).String(), nil
+	return l
+}
+
+// invalid returns a line with an invalid number, and the one that may be meant.
+func invalid(m submission.Message, why dispatch.Rejection) submission.LeftOut {
+	l := leftOut(m, submission.KindInvalid, why.Code, "")
+	if why.Suggestion != 0 {
+		l.Meant = why.Suggestion.String()
+	}
+	return l
 }
 
 func withheldLine(m submission.Message, why reach.Why) submission.LeftOut {
@@ -178,7 +217,14 @@ func (s *sorter) add(m submission.Message) {
 }
 
 func leftOut(m submission.Message, kind submission.Kind, code, column string) submission.LeftOut {
-	return submission.LeftOut{Line: m.Line, Kind: kind, Code: code, Column: column, Phone: m.Phone, UID: m.UID, Vars: m.Vars}
+	l := submission.LeftOut{Line: m.Line, Kind: kind, Code: code, Column: column, Phone: m.Phone, UID: m.UID, Vars: m.Vars}
+	if m.Written != "" {
+		l.Phone = m.Written
+	}
+	if m.Written != "" && m.Number != 0 {
+		l.Meant = e164.Number(m.Number).String()
+	}
+	return l
 }
 
 func encodeOut(all []submission.LeftOut) []byte {

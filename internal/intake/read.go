@@ -108,7 +108,8 @@ func (r *reader) skip(ctx context.Context, rows *sheet.File) error {
 		if len(out) > 0 && out[0] == row.Line {
 			out = out[1:]
 		} else {
-			r.see(numberOf(phone.Tidy(row.ID(r.Columns.Phone))))
+			number, _ := r.numberOf(row)
+			r.see(uint64(number.Number))
 		}
 	}
 	return nil
@@ -120,7 +121,7 @@ func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if !l.Kind.Withheld() {
+		if !l.Kind.Accepted() {
 			lines = append(lines, l.Line)
 		}
 	}
@@ -137,8 +138,11 @@ func (r *reader) see(number uint64) {
 // messageOf returns the message of a line. Empty cells are left out of its variables: an empty value
 // would break the greeting.
 func (r *reader) messageOf(row sheet.Row) submission.Message {
-	m := submission.Message{Line: row.Line, Phone: phone.Tidy(row.ID(r.Columns.Phone)), UID: row.ID(r.Columns.UID), ANSI: row.ANSI}
-	m.Number, m.Vars = numberOf(m.Phone), map[string]string{}
+	number, written := r.numberOf(row)
+	m := submission.Message{
+		Line: row.Line, Phone: number.Text, Written: written, Number: uint64(number.Number),
+		UID: row.ID(r.Columns.UID), Vars: map[string]string{}, ANSI: row.ANSI,
+	}
 	for _, v := range r.Columns.Values {
 		if text := row.Cell(v.Column); text != "" {
 			m.Vars[v.Name] = text
@@ -147,10 +151,21 @@ func (r *reader) messageOf(row sheet.Row) submission.Message {
 	return m
 }
 
-// numberOf returns a tidy phone number, 0 if it is invalid.
-func numberOf(tidy string) uint64 {
-	number, _ := phone.Parse([]byte(tidy))
-	return uint64(number)
+// numberOf returns the phone number of a line, and how it is written if it was changed.
+func (r *reader) numberOf(row sheet.Row) (number phone.Typed, written string) {
+	cell := row.ID(r.Columns.Phone)
+	read := phone.ReadTyped(cell)
+	number = read
+	if corrected, ok := r.Reading.Corrections[row.Line]; ok && read.Rejection != nil {
+		number = phone.ReadTyped(corrected)
+	}
+	if r.Reading.AddNine {
+		number, _ = number.WithNine()
+	}
+	if number != read {
+		written = cell
+	}
+	return number, written
 }
 
 // fileFault returns the fault of an invalid file, or the error.
@@ -274,6 +289,7 @@ func (r *reader) restart(ctx context.Context) error {
 func clone(f submission.Findings) submission.Findings {
 	f.Doubled = slices.Clone(f.Doubled)
 	f.General, f.Omitted, f.Rejected = slices.Clone(f.General), slices.Clone(f.Omitted), slices.Clone(f.Rejected)
+	f.Abroad = slices.Clone(f.Abroad)
 	f.Suppressed, f.Zones, f.ByZones = maps.Clone(f.Suppressed), maps.Clone(f.Zones), maps.Clone(f.ByZones)
 	return f
 }

@@ -31,12 +31,12 @@ func ParseTyped(s string) (e164.Number, *e164.Rejection) {
 	return t.Number, t.Rejection
 }
 
-// Refusal returns why a number of a call or of a file is refused with a code, nil if it is not.
+// Refusal returns why a number of a file or of a call is refused with a code, nil if it is not.
 func Refusal(written, code string) *e164.Rejection {
-	if _, rejection := Parse([]byte(written)); rejection != nil && rejection.Code == code {
+	if _, rejection := ParseTyped(written); rejection != nil && rejection.Code == code {
 		return rejection
 	}
-	if _, rejection := ParseTyped(written); rejection != nil && rejection.Code == code {
+	if _, rejection := Parse([]byte(written)); rejection != nil && rejection.Code == code {
 		return rejection
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -112,7 +113,8 @@ func (p *person) linesOf(file []byte) (lines []string) {
 }
 
 // eraseFirstLines deletes the person's lines from the first lines of large files, which people
-// see when they choose the columns, and the words by which they choose the encoding of a file that is erased.
+// see when they choose the columns, the corrections to the person's number, and the words by which they choose the encoding
+// of a file that is erased.
 func (e *erasure) eraseFirstLines(ctx context.Context) error {
 	for {
 		all, err := e.Store.Erasure.Submissions(ctx, e.tenant.ID)
@@ -129,14 +131,16 @@ func (e *erasure) eraseFirstLines(ctx context.Context) error {
 func (e *erasure) eraseFirst(ctx context.Context, all []submission.Submission) error {
 	for _, sub := range all {
 		left := slices.DeleteFunc(slices.Clone(sub.Columns.First), func(line []string) bool { return slices.ContainsFunc(line, e.sought.WrittenIn) })
+		corrections := maps.Clone(sub.Reading.Corrections)
+		maps.DeleteFunc(corrections, func(_ int, number string) bool { return e.sought.WrittenIn(number) })
 		wordsGo, err := e.fileIsGone(ctx, sub)
 		if err != nil {
 			return err
 		}
-		if len(left) == len(sub.Columns.First) && !wordsGo {
+		if len(left) == len(sub.Columns.First) && len(corrections) == len(sub.Reading.Corrections) && !wordsGo {
 			continue
 		}
-		sub.Columns.First = left
+		sub.Columns.First, sub.Reading.Corrections = left, corrections
 		if wordsGo {
 			sub.Columns.Encodings = nil
 		}

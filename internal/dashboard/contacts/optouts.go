@@ -22,7 +22,7 @@ import (
 func (s *Pages) add(p *web.Page) error {
 	number, rejection := phone.ParseTyped(p.Field("phone"))
 	if rejection != nil {
-		return s.refused(p, faults{Add: "rejection." + rejection.Code})
+		return s.refused(p, faults{Add: p.Rejection(rejection)})
 	}
 	out, _, err := s.OptOuts.Since(p.R.Context(), p.Session.Tenant, number.String())
 	if err != nil {

@@ -159,7 +159,7 @@ func (s *Pages) refused(p *web.Page, l suppression.List) error {
 	file := campaign.AppendRow(nil, web.CSVSeparator, p.T("sending.line"), p.T("sending.problem"), p.T("lists.phone"))
 	for _, line := range v.Refused {
 		var full bool
-		if file, full = p.AppendLine(file, strconv.Itoa(line.Line), p.Known("rejection."+line.Code, line.Code), line.Phone); full {
+		if file, full = p.AppendLine(file, strconv.Itoa(line.Line), p.RefusedNumber(line.Phone, line.Code), line.Phone); full {
 			break
 		}
 	}

@@ -19,7 +19,7 @@ type showPage struct {
 	Form   form
 	Phone  string // searched number
 	Found  string // text key of what the search found
-	Hint   string // text key of why the searched number gets no messages anyway
+	Hint   string // why the searched number gets no messages anyway
 	Faults faults
 	Upload web.Upload
 }
@@ -82,7 +82,7 @@ func (s *Pages) search(p *web.Page, l suppression.List) error {
 		return s.showList(p, http.StatusUnprocessableEntity, l, v)
 	}
 	if _, rejection := phone.ParseTyped(v.Phone); rejection != nil && sought.Valid == 0 {
-		v.Hint = "rejection." + rejection.Code
+		v.Hint = p.Rejection(rejection)
 	}
 	v.Phone, v.Found = sought.String(), "lists.not_found"
 	for _, n := range slices.Backward(sought.Numbers) { // the valid number comes first, and decides

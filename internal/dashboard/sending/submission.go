@@ -315,14 +315,14 @@ func (s *Pages) showSample(p *web.Page) error {
 	return p.Fragment("submission_sample.html", shown)
 }
 
-// leftOut downloads the lines that get no message, or those of one kind, in the CSV format of Brazilian
+// leftOut downloads the lines that get no message, or those of one kind, also of a noted one, in the CSV format of Brazilian
 // spreadsheets.
 func (s *Pages) leftOut(p *web.Page) error {
 	sub, err := s.inPath(p)
 	if err != nil {
 		return err
 	}
-	if !(view{Submission: sub}).Reviewed() || sub.Check.Findings.LeftOut()+sub.Check.Findings.Withheld() == 0 { // the columns may be those of another check
+	if !(view{Submission: sub}).Reviewed() || sub.Check.Findings.ToDownload() == 0 { // the columns may be those of another check
 		return campaign.ErrNotFound
 	}
 	names, err := s.listNames(p, sub.Check.Findings)
@@ -336,7 +336,7 @@ func (s *Pages) leftOut(p *web.Page) error {
 		if err != nil {
 			return err
 		}
-		if kind != "" && l.Kind != kind {
+		if kind == "" && l.Kind.Noted() || kind != "" && l.Kind != kind {
 			continue
 		}
 		var full bool
@@ -400,7 +400,11 @@ func problem(p *web.Page, l submission.LeftOut, lists map[int]string) string {
 		if shortened(l.Phone) {
 			return p.T("submission.problem.shortened")
 		}
-		return p.Known("rejection."+l.Code, l.Code)
+		return p.RefusedNumber(l.Phone, l.Code)
+	case submission.KindNine:
+		return p.T("submission.noted.nine", l.Meant)
+	case submission.KindAbroad:
+		return p.T("submission.noted.abroad", cmp.Or(l.Code, "?"), l.Meant)
 	case submission.KindFaulty:
 	}
 	return faultOf(p, l.Code, l.Column)

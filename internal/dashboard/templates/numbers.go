@@ -78,7 +78,7 @@ func (s *Pages) keepNumber(p *web.Page, name, entered string) (one account.TestN
 	case name == "" || utf8.RuneCountInString(name) > maxNumberName:
 		return one, fault{http.StatusUnprocessableEntity, p.T("templates.number_name", p.Number(maxNumberName))}, nil
 	case rejection != nil:
-		return one, fault{http.StatusUnprocessableEntity, p.Known("rejection."+rejection.Code, rejection.Reason)}, nil
+		return one, fault{http.StatusUnprocessableEntity, p.Rejection(rejection)}, nil
 	}
 	one = account.TestNumber{Name: name, Phone: "+" + strconv.FormatUint(uint64(number), 10)}
 	var full string

@@ -149,7 +149,7 @@ func (s *Pages) try(p *web.Page, c dispatch.Call) (note string, err error) {
 	case len(v.Faults) > 0:
 		return noteOf(p, v.Faults[0]), nil
 	case len(v.Rejected) > 0:
-		return p.Known("rejection."+v.Rejected[0].Code, v.Rejected[0].Reason), nil
+		return p.Rejection(&v.Rejected[0].Rejection), nil
 	case len(v.InvalidURLs) > 0:
 		return p.T("templates.test_invalid_url"), nil
 	}
@@ -191,7 +191,7 @@ func (s *Pages) callOf(p *web.Page, t campaign.Template, f testForm, to []string
 // the saved numbers.
 func (s *Pages) recipients(p *web.Page, f testForm) (all []string, err error) {
 	if f.Phone != "" {
-		all = append(all, phone.Tidy(f.Phone))
+		all = append(all, phone.ReadTyped(f.Phone).Text)
 	}
 	if len(f.To) == 0 {
 		return all, nil

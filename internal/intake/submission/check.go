@@ -53,7 +53,12 @@ type Findings struct {
 	Omitted    []LineFault `json:"omitted"`  // lines that are left out, by kind
 	BadURLs    Lines       `json:"badURLs"`  // messages with a URL that is not https
 	// Doubled are messages in which a value repeats the word next to its variable, by variable: R$ R$ 129,90.
-	Doubled []LineFault          `json:"doubled,omitempty"`
+	Doubled []LineFault `json:"doubled,omitempty"`
+	// Nine are the lines of Accepted whose number got the ninth digit.
+	Nine Lines `json:"nine,omitzero"`
+	// Abroad are the lines of Accepted with numbers of other countries, by country: its code is that of phone.Country, and
+	// Elsewhere for the countries after the first mostCountries.
+	Abroad  []LineFault          `json:"abroad,omitempty"`
 	General []string             `json:"general"` // codes of refusals of the campaign
 	Classes campaign.ClassCounts `json:"classes"` // of all accepted messages
 	// OptedOutClasses are the classes of the OptedOut. They reserve budget, and get no message.
@@ -137,11 +142,31 @@ func (f Findings) OnLists() (n int) {
 // Withheld returns the number of people of Accepted who get no message.
 func (f Findings) Withheld() int { return f.OptedOut + f.OnLists() }
 
+const (
+	// Elsewhere is the code of several countries.
+	Elsewhere = "other"
+	// mostCountries is the maximum number of countries that are counted apart.
+	mostCountries = 20
+)
+
+// countAbroad counts a line with a number of another country.
+func (f *Findings) countAbroad(line int, country string) {
+	known := slices.ContainsFunc(f.Abroad, func(c LineFault) bool { return c.Code == country })
+	if !known && len(f.Abroad) >= mostCountries {
+		country = Elsewhere
+	}
+	f.Abroad = Count(f.Abroad, line, country, "")
+}
+
+// OtherCountries returns the number of people of Accepted whose number is one of another country.
+func (f Findings) OtherCountries() int { return total(f.Abroad) }
+
 // withoutLines returns the findings with the numbers of lines, but not which.
 func (f Findings) withoutLines() Findings {
-	f.Repeated.First, f.BadURLs.First = nil, nil
-	f.Rejected, f.Omitted, f.Doubled = slices.Clone(f.Rejected), slices.Clone(f.Omitted), slices.Clone(f.Doubled)
-	for _, faults := range [][]LineFault{f.Rejected, f.Omitted, f.Doubled} {
+	f.Repeated.First, f.BadURLs.First, f.Nine.First = nil, nil, nil
+	f.Rejected, f.Omitted = slices.Clone(f.Rejected), slices.Clone(f.Omitted)
+	f.Doubled, f.Abroad = slices.Clone(f.Doubled), slices.Clone(f.Abroad)
+	for _, faults := range [][]LineFault{f.Rejected, f.Omitted, f.Doubled, f.Abroad} {
 		for n := range faults {
 			faults[n].First = nil
 		}
@@ -182,17 +207,19 @@ func Count(all []LineFault, line int, code, column string) []LineFault {
 	return append(all, f)
 }
 
-// LeftOut is a line that gets no message. One whose number is invalid or withheld stays in its part, so
-// that the error file or the campaign lists it.
+// LeftOut is a line that gets no message, or one of a Noted kind. One whose number is invalid or withheld stays in its
+// part, so that the error file or the campaign lists it.
 type LeftOut struct {
-	Line   int               `json:"line"`
-	Kind   Kind              `json:"kind"`
-	Code   string            `json:"code,omitempty"`
-	Column string            `json:"column,omitempty"` // the variable, or uid
-	List   int               `json:"list,omitempty"`   // the number of the list of KindSuppressed
-	Phone  string            `json:"phone"`
-	UID    string            `json:"uid"`
-	Vars   map[string]string `json:"vars,omitempty"`
+	Line   int    `json:"line"`
+	Kind   Kind   `json:"kind"`
+	Code   string `json:"code,omitempty"`   // of KindAbroad, the country
+	Column string `json:"column,omitempty"` // the variable, or uid
+	List   int    `json:"list,omitempty"`   // the number of the list of KindSuppressed
+	Phone  string `json:"phone"`            // as in the file
+	// Meant is the number in E.164 that was read in place of Phone, or that an invalid one may be, "" if there is none.
+	Meant string            `json:"meant,omitempty"`
+	UID   string            `json:"uid"`
+	Vars  map[string]string `json:"vars,omitempty"`
 }
 
 // Kind is why a line gets no message.
@@ -207,10 +234,22 @@ const (
 	KindSuppressed Kind = "suppressed" // by a list, at the time of the check
 )
 
+// The kinds of lines that get a message, and that a person sees before.
+const (
+	KindNine   Kind = "nine"   // its number got the ninth digit
+	KindAbroad Kind = "abroad" // its number is one of another country
+)
+
+// Noted reports whether a line gets a message.
+func (k Kind) Noted() bool { return k == KindNine || k == KindAbroad }
+
+// Accepted reports whether a message to the person is accepted.
+func (k Kind) Accepted() bool { return k.Noted() || k.Withheld() }
+
 // Withheld reports whether a message to the person is accepted, but not sent.
 func (k Kind) Withheld() bool { return k == KindOptedOut || k == KindSuppressed }
 
-// Count counts a line that gets no message.
+// Count counts a line that gets no message, or one of a Noted kind.
 func (f *Findings) Count(l LeftOut) {
 	switch l.Kind {
 	case KindFaulty:
@@ -226,6 +265,10 @@ func (f *Findings) Count(l LeftOut) {
 			f.Suppressed = map[int]int{}
 		}
 		f.Suppressed[l.List]++
+	case KindNine:
+		f.Nine.Add(l.Line)
+	case KindAbroad:
+		f.countAbroad(l.Line, l.Code)
 	}
 }
 
@@ -243,6 +286,11 @@ func (f Findings) LeftOut() int { return f.Invalid() + f.Faulty() + f.Repeated.C
 // Faulty returns the number of lines that are left out because of a fault.
 func (f Findings) Faulty() int { return total(f.Omitted) }
 
+// ToDownload returns the number of lines that were left out, withheld or noted.
+func (f Findings) ToDownload() int {
+	return f.LeftOut() + f.Withheld() + f.Nine.Count + f.OtherCountries()
+}
+
 // Invalid returns the number of invalid numbers.
 func (f Findings) Invalid() int { return total(f.Rejected) }
 
@@ -255,7 +303,9 @@ func (f Findings) Fits() bool { return len(f.General) == 0 && f.Accepted > 0 }
 // Message is a line of a part's file.
 type Message struct {
 	Line  int    `json:"line"`
-	Phone string `json:"phone"` // as in the file
+	Phone string `json:"phone"` // as in the file, in a form that a call may have
+	// Written is the number as in the file, if a person or AddNine has changed it.
+	Written string `json:"written,omitempty"`
 	// Number has the digits of the phone number in E.164, country code included. It is 0 for an
 	// invalid number.
 	Number uint64            `json:"number,omitempty"`

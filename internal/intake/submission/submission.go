@@ -200,10 +200,11 @@ func (s Submission) Closed() bool {
 	return s.State == StateSent || s.State == StateFailed || s.State == StateDiscarded
 }
 
-// Slim returns a closed submission without what only a person who decides needs: the columns, and
-// the lines of the findings. Lists read many closed submissions.
+// Slim returns a closed submission without what only a person who decides needs: the columns, the
+// corrected numbers, and the lines of the findings. Lists read many closed submissions.
 func (s Submission) Slim() Submission {
 	s.Columns.Header, s.Columns.First, s.Columns.Encodings, s.Columns.Sheets = nil, nil, nil, nil
+	s.Reading.Corrections = nil
 	s.Check.Findings = s.Check.Findings.withoutLines()
 	return s
 }

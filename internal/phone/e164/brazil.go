@@ -1,6 +1,9 @@
 package e164
 
-import "bytes"
+import (
+	"bytes"
+	"fmt"
+)
 
 const brazil = 55
 
@@ -105,8 +108,7 @@ func rejectBrazilian(national []byte) *Rejection {
 	case len(national) != 10 && len(national) != 11:
 		return rejectBrazilianLength
 	case !areaCodes[pair(national)]:
-		return NewRejection(UnknownAreaCode, "Brazil has no area code "+string(national[:2])+
-			". A number of another country is written with a + and its country code.", noSuchAreaCode)
+		return rejectAreaCodes[pair(national)]
 	case len(national) == 11:
 		return rejectBrazilianMobile
 	case national[2] == '0' || national[2] == '1':
@@ -114,6 +116,15 @@ func rejectBrazilian(national []byte) *Rejection {
 	}
 	return rejectNinthDigit(national)
 }
+
+// rejectAreaCodes are the rejections of all area codes.
+var rejectAreaCodes = func() (all [100]*Rejection) {
+	for code := range all {
+		all[code] = NewRejection(UnknownAreaCode, fmt.Sprintf("Brazil has no area code %02d. ", code)+
+			"A number of another country is written with a + and its country code.", noSuchAreaCode)
+	}
+	return all
+}()
 
 func rejectNinthDigit(national []byte) *Rejection {
 	return &Rejection{

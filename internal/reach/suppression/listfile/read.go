@@ -67,7 +67,7 @@ func alone(err error) bool {
 type Content struct {
 	Numbers  numberset.Set
 	Findings submission.Findings  // what was rejected and repeated
-	Refused  []submission.LeftOut // the lines without a valid number
+	Refused  []submission.LeftOut // the lines without a valid number, with the one that may be meant
 
 	all []e164.Number
 }
@@ -94,7 +94,7 @@ func Read(ctx context.Context, content []byte, column int, reading submission.Re
 			return c, fmt.Errorf("read a file of numbers: %w", err)
 		}
 		if row.Fault != "" {
-			c.refuse(row.Line, row.Fault, row.ID(column))
+			c.refuse(submission.LeftOut{Line: row.Line, Kind: submission.KindInvalid, Code: row.Fault, Phone: row.ID(column)})
 			continue
 		}
 		c.add(row.Line, row.ID(column))
@@ -120,11 +120,14 @@ func (c *Content) add(line int, text string) {
 		c.all = append(c.all, n)
 		return
 	}
-	c.refuse(line, rejection.Code, text)
+	refused := submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: rejection.Code, Phone: text}
+	if rejection.Suggestion != 0 {
+		refused.Meant = rejection.Suggestion.String()
+	}
+	c.refuse(refused)
 }
 
-func (c *Content) refuse(line int, code, text string) {
-	refused := submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: code, Phone: text}
-	c.Findings.Count(refused)
-	c.Refused = append(c.Refused, refused)
+func (c *Content) refuse(l submission.LeftOut) {
+	c.Findings.Count(l)
+	c.Refused = append(c.Refused, l)
 }
