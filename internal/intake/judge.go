@@ -94,7 +94,7 @@ func (r *reader) complete(j *judged, s *sorter) {
 	}
 	j.addWithheld()
 	j.addNoted()
-	slices.SortFunc(j.out, func(a, b submission.LeftOut) int { return cmp.Compare(a.Line, b.Line) })
+	slices.SortStableFunc(j.out, func(a, b submission.LeftOut) int { return cmp.Compare(a.Line, b.Line) })
 }
 
 // addWithheld adds the accepted messages that are withheld from their people, and counts the others by zone.

@@ -301,13 +301,14 @@ func TestErase_FileCopiedMeanwhile(t *testing.T) {
 	}
 }
 
-// The first lines of a large file are in the submission's row too.
+// The first lines of a large file and the corrected numbers are in the submission's row too.
 func TestErase_FirstLines(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
 	sub, err := w.store.SaveSubmission(t.Context(), submission.Submission{
 		ID: campaign.ID{Tenant: w.tenant.ID, CampaignID: rand.Text()}, CreatedAt: w.now, State: submission.StateColumns,
 		Columns: submission.Columns{First: [][]string{{written(ana), "Ana"}, {written(bruno), "Bruno"}}},
+		Reading: submission.Reading{Corrections: map[int]string{2: written(ana), 3: written(bruno)}},
 	})
 	w.must(err)
 	w.erase(ana)
@@ -315,6 +316,9 @@ func TestErase_FirstLines(t *testing.T) {
 	w.must(err)
 	if diff := cmp.Diff([][]string{{written(bruno), "Bruno"}}, sub.Columns.First); diff != "" {
 		t.Errorf("first lines (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[int]string{3: written(bruno)}, sub.Reading.Corrections); diff != "" {
+		t.Errorf("corrections (-want +got):\n%s", diff)
 	}
 }
 
