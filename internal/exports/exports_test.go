@@ -167,10 +167,11 @@ func TestMaker_Rejected(t *testing.T) {
 	var file []byte
 	for _, l := range []campaign.ErrorLine{
 		campaign.ErrorFileHeader, {Line: "7", Phone: "12", UID: "u", Code: "wrong_length", Reason: "Too short."}, {Line: "8", Phone: "@x", Code: "new", Reason: "New."},
+		{Line: "9", Phone: "1187654321", Code: "missing_ninth_digit", Reason: "r"}, {Line: "10", Phone: "(11) 98765-4321", Code: "invalid_form", Reason: "r"},
 	} {
 		file = l.AppendTo(file)
 	}
-	c.accept(1, []string{"u0"}, func(b *campaign.Batch) { b.ErrorFile, b.Rejected = c.id.Tenant+".csv", 2 })
+	c.accept(1, []string{"u0"}, func(b *campaign.Batch) { b.ErrorFile, b.Rejected = c.id.Tenant+".csv", 4 })
 	c.accept(2, []string{"u0"}, nil)
 	c.must(c.blobs.Put(t.Context(), "errors/"+c.id.Tenant+".csv", file, "text/csv"))
 	got := c.made(export.Request{Kind: export.Rejected, Language: "pt-BR"})
@@ -178,6 +179,8 @@ func TestMaker_Rejected(t *testing.T) {
 		`"Linha","Número","Código","Motivo"`,
 		`"7","12","wrong_length","Número com dígitos a mais ou a menos: no Brasil são DDD e mais 8 ou 9 dígitos."`,
 		`"8","'@x","new","New."`,
+		`"9","1187654321","missing_ninth_digit","Falta o 9 depois do DDD. Talvez seja +5511987654321."`,
+		`"10","(11) 98765-4321","invalid_form","O número tem letras ou sinais. Escreva só os dígitos, com DDD. Talvez seja +5511987654321."`,
 	)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the file (-want +got):\n%s", diff)

@@ -428,7 +428,7 @@ func TestSearch(t *testing.T) {
 	o.create(5511987654321)
 	for number, want := range map[string]string{
 		"(11) 98765-4321": ana + " is on the list.", "11 98765-4322": bia + " is not on the list.", "Ana": "Invalid number.",
-		"98765-4321": "+987654321 is not on the list. The area code is missing", "4004-1234": "is not on the list. A service number",
+		"98765-4321": "+987654321 is not on the list. The area code was left out", "4004-1234": "is not on the list. Service numbers",
 		"12345678901234567890": "12345678901234567890 is not on the list. Too many",
 	} {
 		page := o.viewer.Post(list+"/search", url.Values{"phone": {number}})
@@ -454,7 +454,7 @@ func TestSearch_SavedAsWritten(t *testing.T) {
 			t.Errorf("%s: %s", number, page.Text())
 		}
 	}
-	if page := o.viewer.Post(list+"/search", url.Values{"phone": {"98765-4321"}}); !strings.Contains(page.Text(), "The area code is missing") {
+	if page := o.viewer.Post(list+"/search", url.Values{"phone": {"98765-4321"}}); !strings.Contains(page.Text(), "The area code was left out") {
 		t.Errorf("no reason in %s", page.Text())
 	}
 }

@@ -684,6 +684,31 @@ func TestShow_TemplateChangedDuringCheck(t *testing.T) {
 	says(t, c.author.Get(path), http.StatusOK, "The template was changed during the check.")
 }
 
+// A file of one kind has the lines whose number was changed or is of another country. The file of what is left out has none.
+func TestLeftOut_Noted(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateReady)
+	c.stored.Columns.UID = 1
+	c.leftOut = []submission.LeftOut{
+		{Line: 3, Kind: submission.KindNine, Phone: "1188880001", Meant: "+5511988880001", UID: "a"},
+		{Line: 4, Kind: submission.KindAbroad, Code: "PT", Phone: "351912345678", Meant: "+351912345678", UID: "b"},
+		{Line: 5, Kind: submission.KindInvalid, Code: "missing_ninth_digit", Phone: "1188880002", UID: "c"},
+	}
+	for _, l := range c.leftOut {
+		c.stored.Check.Findings.Count(l)
+	}
+	for kind, want := range map[string]string{
+		"nine":   `"3","It got the 9: the message goes to +5511988880001","1188880001","a"`,
+		"abroad": `"4","A number of another country (PT): the message goes to +351912345678","351912345678","b"`,
+		"":       `"5","The ninth digit of the mobile number is missing: it may be +5511988880002.","1188880002","c"`,
+	} {
+		got := c.author.Get(path + "/left-out?kind=" + kind)
+		if _, rows, _ := strings.Cut(strings.ReplaceAll(got.Body, ";", ","), "\n"); strings.Count(rows, "\n") != 1 || !strings.Contains(rows, want) {
+			t.Errorf("%q: answered %d %s, want %s", kind, got.Status, got.Body, want)
+		}
+	}
+}
+
 // All lines that get no message can be downloaded, and no cell of them is a formula.
 func TestLeftOut(t *testing.T) {
 	t.Parallel()

@@ -90,13 +90,13 @@ func TestTestNumbers_SavedBesideTest(t *testing.T) {
 		t.Errorf("without a script, saving leads to %q", a.Location)
 	}
 	form.Set("number", "119")
-	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "The area code is missing", `id="new-number" open`, `value="119"`, `value="Bia"`)
+	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "The area code was left out", `id="new-number" open`, `value="119"`, `value="Bia"`)
 }
 
 func TestTestNumbers_Refused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	contains(t, b.admin.Post(numbersPath, url.Values{"name": {"Ana"}, "phone": {"119"}}), http.StatusUnprocessableEntity, "The area code is missing", `value="Ana"`)
+	contains(t, b.admin.Post(numbersPath, url.Values{"name": {"Ana"}, "phone": {"119"}}), http.StatusUnprocessableEntity, "The area code was left out", `value="Ana"`)
 	contains(t, b.admin.Post(numbersPath, url.Values{"phone": {"11987654321"}}), http.StatusUnprocessableEntity, "Write whose number it is", `value="11987654321"`)
 	for n := range 10 {
 		b.admin.Post(numbersPath, url.Values{"name": {"n"}, "phone": {"1198765433" + strconv.Itoa(n)}})
