@@ -137,8 +137,8 @@ func (t *table) rejection(l campaign.ErrorLine) string {
 	if t.Language != portuguese {
 		return l.Reason
 	}
-	if r := phone.Refusal(l.Phone, l.Code); r != nil && r.Portuguese() != "" {
-		return r.Portuguese()
+	if r := phone.Refusal(l.Phone, l.Code); r != nil && r.InPortuguese() != "" {
+		return r.InPortuguese()
 	}
 	return cmp.Or(texts().Rejections[l.Code], l.Reason)
 }

@@ -49,8 +49,8 @@ func TestRejection_Suggestion(t *testing.T) {
 				continue
 			}
 			got := r.Suggestion.String()
-			if want == "" && r.Suggestion != 0 || want != "" && (got != want || !strings.Contains(r.Reason, want) || !strings.Contains(r.Portuguese(), want)) {
-				t.Errorf("%q in %s: %s, %q, %q; want %s", written, door, got, r.Reason, r.Portuguese(), want)
+			if want == "" && r.Suggestion != 0 || want != "" && (got != want || !strings.Contains(r.Reason, want) || !strings.Contains(r.InPortuguese(), want)) {
+				t.Errorf("%q in %s: %s, %q, %q; want %s", written, door, got, r.Reason, r.InPortuguese(), want)
 			}
 		}
 	}
@@ -64,8 +64,8 @@ func TestRejection_Portuguese(t *testing.T) {
 		"951234567":          "Falta o DDD: um número do Brasil tem 10 ou 11 dígitos com ele. Um número de outro país começa com + e o código do país.",
 		"tel. 11 98765-4321": "O número tem letras ou sinais. Escreva só os dígitos, com DDD. Talvez seja +5511987654321.",
 	} {
-		if _, r := phone.ParseTyped(written); r == nil || r.Portuguese() != want {
-			t.Errorf("%q: %v, want %q", written, r.Portuguese(), want)
+		if _, r := phone.ParseTyped(written); r == nil || r.InPortuguese() != want {
+			t.Errorf("%q: %v, want %q", written, r.InPortuguese(), want)
 		}
 	}
 }

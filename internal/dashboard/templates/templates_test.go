@@ -26,7 +26,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/media"
-	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -394,8 +394,9 @@ func TestTestSend_Refused(t *testing.T) {
 	path := b.create(textForm("Pedido", "Olá {{nome}}"))
 	contains(t, b.admin.Post(path+"/test", url.Values{"phone": {"11987654321"}, "var.nome": {" "}}), http.StatusUnprocessableEntity, "Fill in: nome.")
 	form := url.Values{"phone": {"119"}, "var.nome": {"<i>Ana"}, "once": {b.admin.Get(path).Value("once")}}
-	b.calls.verdict = dispatch.Verdict{Rejected: []dispatch.Rejection{{Rejection: e164.Rejection{Code: "wrong_length", Reason: "r"}}}}
-	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "Too many or too few digits", `value="119"`, `value="&lt;i&gt;Ana"`)
+	_, rejection := phone.ParseTyped("119")
+	b.calls.verdict = dispatch.Verdict{Rejected: []dispatch.Rejection{{Rejection: *rejection}}}
+	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "The area code was left out", `value="119"`, `value="&lt;i&gt;Ana"`)
 	b.calls.verdict = dispatch.Verdict{Faults: []dispatch.Fault{{Message: -1, Code: "new_code", Detail: "a rule that is new"}}}
 	contains(t, b.admin.Post(path+"/test", form), http.StatusUnprocessableEntity, "a rule that is new")
 	b.calls.verdict = dispatch.Verdict{Accepted: 1, InvalidURLs: []int{0}}

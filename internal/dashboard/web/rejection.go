@@ -9,7 +9,7 @@ import (
 func (p *Page) Rejection(r *e164.Rejection) string {
 	text := r.Reason
 	if p.translation.code == "pt" {
-		text = r.Portuguese()
+		text = r.InPortuguese()
 	}
 	if text == "" {
 		return p.Known("rejection."+r.Code, r.Reason)

@@ -130,8 +130,8 @@ func rejectNinthDigit(national []byte) *Rejection {
 	return &Rejection{
 		MissingNinthDigit,
 		"The ninth digit of the mobile number is missing: it may be +55" + string(national[:2]) + "9" + string(national[2:]) + ".",
-		appendDigits(appendDigits(brazil, national[:2])*10+9, national[2:]),
 		ninthDigitIsOut,
+		appendDigits(appendDigits(brazil, national[:2])*10+9, national[2:]),
 	}
 }
 

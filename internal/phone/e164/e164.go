@@ -122,14 +122,13 @@ const (
 // so never log it.
 type Rejection struct {
 	Code, Reason string
+	Portuguese   string // the Reason, without the Suggestion
 	Suggestion   Number // that may be meant, 0 if there is none
-
-	portuguese string // Reason without the Suggestion
 }
 
 // NewRejection returns a rejection with a sentence in two languages.
 func NewRejection(code, english, portuguese string) *Rejection {
-	return &Rejection{Code: code, Reason: english, portuguese: portuguese}
+	return &Rejection{Code: code, Reason: english, Portuguese: portuguese}
 }
 
 // Suggesting returns the rejection with the number that may be meant. 0 is none.
@@ -137,15 +136,15 @@ func (r *Rejection) Suggesting(n Number) *Rejection {
 	if n == 0 || r.Suggestion != 0 {
 		return r
 	}
-	return &Rejection{r.Code, r.Reason + " It may be " + n.String() + ".", n, r.portuguese}
+	return &Rejection{r.Code, r.Reason + " It may be " + n.String() + ".", r.Portuguese, n}
 }
 
-// Portuguese returns the Reason in Portuguese, and "" if it has none.
-func (r *Rejection) Portuguese() string {
-	if r.Suggestion == 0 {
-		return r.portuguese
+// InPortuguese returns the Reason in Portuguese, and "" if it has none.
+func (r *Rejection) InPortuguese() string {
+	if r.Suggestion == 0 || r.Portuguese == "" {
+		return r.Portuguese
 	}
-	return r.portuguese + " Talvez seja " + r.Suggestion.String() + "."
+	return r.Portuguese + " Talvez seja " + r.Suggestion.String() + "."
 }
 
 // Rejections with a constant sentence.

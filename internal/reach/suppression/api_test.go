@@ -133,7 +133,8 @@ func TestAPI_NumbersAsDispatch(t *testing.T) {
 		for _, r := range refused {
 			at = append(at, "/"+field+r)
 		}
-		w.refuses(t, method, `{"`+field+`":`+quoted(t, invalid...)+`}`, at...)
+		const most = 100 // that an answer lists
+		w.refuses(t, method, `{"`+field+`":`+quoted(t, invalid[:min(len(at), most)]...)+`}`, at[:min(len(at), most)]...)
 		for i, text := range invalid {
 			_, code, _ := strings.Cut(refused[i], " ")
 			w.refuses(t, method, `{"`+field+`":`+quoted(t, text)+`}`, "/"+field+"/0 "+code)
