@@ -32,6 +32,10 @@ func FlawDetail(f content.Flaw) string {
 		return "contains {{ or }} outside a variable: write {{name}} with letters, digits and . _ - only"
 	case content.FlawNotHTTPS:
 		return "must be a URL that starts with https://"
+	case content.FlawHost:
+		return "the scheme and the host of a URL cannot contain a variable, unless the whole URL is one: {{url}}"
+	case content.FlawPlus:
+		return "{{+name}} is for URLs only: write {{name}}"
 	case content.FlawControl:
 		return "contains a control character"
 	case content.FlawEncoding:

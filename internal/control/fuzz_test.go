@@ -18,7 +18,7 @@ func FuzzReadReschedule(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		_, _, err := readReschedule(body)
+		_, _, err := readReschedule(nil, body)
 		if err == nil {
 			if !json.Valid(body) {
 				t.Errorf("%q was accepted", body)

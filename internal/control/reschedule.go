@@ -9,6 +9,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/httpapi/jsonbody"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
 
@@ -32,11 +33,11 @@ func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error 
 	if _, err := readSwitches(r); err != nil {
 		return err
 	}
-	body, err := httpapi.Body(r, maxBody)
+	body, err := httpapi.JSONBody(r, maxBody)
 	if err != nil {
 		return err
 	}
-	batch, schedule, err := readReschedule(body)
+	batch, schedule, err := readReschedule(r.Header, body)
 	if err != nil {
 		return err
 	}
@@ -129,9 +130,9 @@ func released(b campaign.Batch) error {
 }
 
 // readReschedule parses a body. batch and schedule are strings; batch is optional.
-func readReschedule(body []byte) (batch, schedule string, err error) {
-	if malformed := jsonscan.Check(body); malformed != nil {
-		return "", "", fault("", malformed.Code, malformed.Located())
+func readReschedule(header http.Header, body []byte) (batch, schedule string, err error) {
+	if err := jsonbody.Check(header, body); err != nil {
+		return "", "", err
 	}
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &fields); err != nil {

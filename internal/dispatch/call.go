@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch/acceptance"
@@ -183,7 +184,11 @@ func (asked Call) request() (*request, faults) {
 func (q *request) add(m Message) {
 	from := len(q.vars)
 	for name, value := range m.Vars {
-		q.vars = append(q.vars, variable{[]byte(valid(value)), q.names.add(len(q.vars)-from, []byte(valid(name))), jsonscan.String})
+		text := valid(value)
+		q.vars = append(q.vars, variable{
+			value: []byte(text), name: q.names.add(len(q.vars)-from, []byte(valid(name))), kind: jsonscan.String,
+			replaced: strings.ContainsRune(text, utf8.RuneError),
+		})
 	}
 	written := valid(m.Phone)
 	added := message{phone: []byte(written), uid: []byte(valid(m.UID)), vars: [2]int{from, len(q.vars)}}

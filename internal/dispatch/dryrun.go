@@ -32,6 +32,7 @@ type dryAnswer struct {
 	TextTooLong  findings     `json:"textTooLong"`
 	InvalidURL   findings     `json:"invalidUrl"`
 	UnknownNames findings     `json:"unknownNames"`
+	valueFindings
 }
 
 // withheld are accepted messages that would end with a code.
@@ -77,6 +78,7 @@ func newDryAnswer(c *call, state acceptance.State, found faults) dryAnswer {
 	}
 	tooLong, invalidURL := c.unsendable(state.Template)
 	a.TextTooLong, a.InvalidURL = findingsAt(tooLong), findingsAt(invalidURL)
+	a.valueFindings = c.findValues(state.Template)
 	c.bill.show(&a)
 	a.Window, a.CannotGo = c.openings(state)
 	return a

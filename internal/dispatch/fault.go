@@ -3,9 +3,9 @@ package dispatch
 import (
 	"net/http"
 	"strconv"
-	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 )
@@ -13,7 +13,7 @@ import (
 // Fault is a reason why a call is refused.
 type Fault struct {
 	Message int    // its index in the call, -1 for the whole call
-	Field   string // of the call, as a path, or of the message, or a variable of the template; "" for all of it
+	Field   string // of the call, as a pointer without its first slash, of the message, or a variable; "" for all of it
 	Code    string
 	Detail  string
 }
@@ -27,8 +27,9 @@ type faults []Fault
 func (f *faults) add(field, code, detail string) { f.addTo(whole, field, code, detail) }
 
 func (f *faults) addTo(message int, field, code, detail string) {
-	*f = append(*f, Fault{message, field, code, detail})
+	*f = append(*f, Fault{Message: message, Field: field, Code: code, Detail: detail})
 }
+
 
 // CodeCancelled is the code of a fault after which no part of the campaign can be accepted.
 const CodeCancelled = "campaign_cancelled"
@@ -51,6 +52,8 @@ func (f Fault) status() int {
 		return http.StatusNotFound
 	case codeForeignTemplate:
 		return http.StatusForbidden
+	case httpapi.CodeUnsupportedEncoding:
+		return http.StatusUnsupportedMediaType
 	case CodeCancelled, codeBatchUsed, codeNumberUsed, codeNameMismatch, codeNameTaken, campaign.CodeBudgetExceeded:
 		return http.StatusConflict
 	}
@@ -58,18 +61,26 @@ func (f Fault) status() int {
 }
 
 func (f Fault) pointer() string {
-	variable := f.Code == codeMissingVariable || f.Code == codeInvalidVariable
 	switch {
 	case f.Message == whole && f.Field == "":
 		return ""
 	case f.Message == whole:
-		return jsonscan.Pointer(strings.Split(f.Field, "/")...)
+		return "/" + f.Field
 	case f.Field == "":
 		return messagePointer(f.Message)
-	case variable:
+	case f.ofVariable():
 		return messagePointer(f.Message, "vars", f.Field)
 	}
 	return messagePointer(f.Message, f.Field)
+}
+
+// ofVariable reports whether the fault of a message is that of a variable.
+func (f Fault) ofVariable() bool {
+	switch f.Code {
+	case codeMissingVariable, codeInvalidVariable, content.CodeInvalidCharacter, content.CodeInvalidUTF8:
+		return true
+	}
+	return false
 }
 
 // problem returns the answer to a client: the first fault determines it, and the first faults of

@@ -23,7 +23,7 @@ func FuzzReadRequest(f *testing.F) {
 	now := time.Date(2037, 3, 1, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		unknown := &unknownNames{}
-		q, found := readRequest(body, unknown)
+		q, found := readRequest(body, unknown, false)
 		read, late := q.checkTimes(now, 5*time.Minute, time.Time{})
 		for _, v := range append(found, late...) {
 			if v.status() != http.StatusBadRequest || v.Code == "" || v.Detail == "" {

@@ -68,7 +68,7 @@ func (s *Service) receive(c *call, r *http.Request) {
 	if c.client.key, ok = httpapi.IdempotencyKey(r.Header); !ok {
 		c.faults.add("", "invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters")
 	}
-	body, err := httpapi.Body(r, MaxBody)
+	body, err := httpapi.JSONBody(r, MaxBody)
 	if err != nil {
 		c.client.precheckErr = err
 		return
@@ -79,7 +79,7 @@ func (s *Service) receive(c *call, r *http.Request) {
 	if c.client.key != "" {
 		c.client.bodyHash = sha256.Sum256(body)
 	}
-	req, found := readRequest(body, c.client.unknown)
+	req, found := readRequest(body, c.client.unknown, httpapi.Encoded(r.Header))
 	s.take(c, req, found)
 }
 

@@ -19,7 +19,7 @@ func TestBrokenBodies(t *testing.T) {
 		"empty":                   {"", 400, "malformed_json"},
 		"cut":                     {good[:len(good)/2], 400, "malformed_json"},
 		"trailing data":           {good + "{}", 400, "malformed_json"},
-		"a byte order mark":       {"\ufeff" + good, 400, "malformed_json"},
+		"two byte order marks":    {"\ufeff\ufeff" + good, 400, "malformed_json"},
 		"null":                    {"null", 400, "invalid_type"},
 		"an array":                {"[" + good + "]", 400, "invalid_type"},
 		"a number":                {"1", 400, "invalid_type"},

@@ -74,7 +74,7 @@ func (q *request) classes(t campaign.Template) campaign.Classes {
 			class := fixed
 			if class == "" {
 				for n, name := range names {
-					sizes[n] = len(find(q.varsOf(i), name).shown())
+					sizes[n] = content.ShownLen(find(q.varsOf(i), name).shown())
 				}
 				class = classifier.Class(sizes)
 			}

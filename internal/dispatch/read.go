@@ -2,8 +2,10 @@ package dispatch
 
 import (
 	"errors"
+	"strings"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/phone"
 )
@@ -24,15 +26,16 @@ type reader struct {
 }
 
 // readRequest reads a body. It returns no faults if all fields are well-formed; the template
-// and the campaign are checked later. Unknown names are added to unknown unless it is nil.
-func readRequest(body []byte, unknown *unknownNames) (*request, faults) {
+// and the campaign are checked later. Unknown names are added to unknown unless it is nil. encoded reports whether the
+// body has a Content-Encoding.
+func readRequest(body []byte, unknown *unknownNames, encoded bool) (*request, faults) {
 	r := reader{scan: jsonscan.New(body), unknown: unknown, req: &request{
 		messages: make([]message, 0, min(len(body)/leastMessage, campaign.MaxMessages)),
 		vars:     make([]variable, 0, len(body)/usualVariable),
 	}}
 	isObject := r.scan.Peek() == jsonscan.Object
 	if err := r.document(isObject); err != nil {
-		return r.req, faults{syntaxFault(err)}
+		return r.req, faults{syntaxFault(err, body, encoded)}
 	}
 	if !isObject {
 		return r.req, faults{{whole, "", jsonscan.InvalidType, "the body must be a JSON object"}}
@@ -41,10 +44,14 @@ func readRequest(body []byte, unknown *unknownNames) (*request, faults) {
 	return r.req, r.faults
 }
 
-func syntaxFault(err error) Fault {
-	malformed := &jsonscan.Error{Code: "malformed_json", Detail: "the body is not JSON"}
+func syntaxFault(err error, body []byte, encoded bool) Fault {
+	malformed := &jsonscan.Error{Code: jsonscan.Malformed, Detail: "the body is not JSON"}
 	_ = errors.As(err, &malformed)
-	return Fault{whole, "", malformed.Code, malformed.Located()}
+	if encoded && malformed.NotJSON(body) {
+		return Fault{whole, "", httpapi.CodeUnsupportedEncoding, httpapi.UnsupportedEncoding}
+	}
+	place, detail := malformed.Place(body)
+	return Fault{whole, strings.TrimPrefix(jsonscan.Pointer(place...), "/"), malformed.Code, detail}
 }
 
 func (r *reader) document(isObject bool) (err error) {
@@ -189,6 +196,7 @@ func (r *reader) vars(i int) (part [2]int, err error) {
 		v := variable{name: r.req.names.add(len(r.req.vars)-part[0], name), kind: r.scan.Peek()}
 		if v.kind == jsonscan.String {
 			v.value, err = r.scan.String()
+			v.replaced = r.scan.Replaced()
 		} else {
 			v.value, err = r.scan.Raw()
 		}

@@ -57,6 +57,8 @@ type variable struct {
 	value []byte
 	name  int32 // its place in request.names
 	kind  jsonscan.Kind
+	// replaced reports whether the value contains the character U+FFFD itself: letters were lost before the call.
+	replaced bool
 }
 
 // id returns the campaign ID in lower case, or "" if it is not a UUID.

@@ -26,7 +26,7 @@ func FuzzCall(f *testing.F) {
 		if !utf8.ValidString(strings.Join([]string{id, name, batch, schedule, phone, uid, variableName, value}, " ")) {
 			t.Skip("JSON replaces other bytes than ToValidUTF8")
 		}
-		want, wantFaults := readRequest(call.json(t), nil)
+		want, wantFaults := readRequest(call.json(t), nil, false)
 		got, gotFaults := call.request()
 		if diff := cmp.Diff(wantFaults, gotFaults); diff != "" {
 			t.Errorf("faults (-JSON +Call):\n%s", diff)
@@ -45,7 +45,7 @@ func TestEncode_VariablesInAnyOrder(t *testing.T) {
 		{"phone":"11987654321","uid":"1","vars":{"nome":"Ana","pedido":"7"}},
 		{"phone":"11987654322","uid":"2","vars":{"pedido":"8","loja":"Sul","nome":"Bia"}},
 		{"phone":"11987654323","uid":"3","vars":{"loja":"Sul","nome":"Caio","cor":"azul","pedido":"9"}},
-		{"phone":"11987654324","uid":"4","vars":{"nome":"Davi","pedido":"10"}}]}`), nil)
+		{"phone":"11987654324","uid":"4","vars":{"nome":"Davi","pedido":"10"}}]}`), nil, false)
 	if i := slices.IndexFunc(found, func(f Fault) bool { return f.Message != whole }); i >= 0 {
 		t.Fatalf("fault %+v", found[i])
 	}

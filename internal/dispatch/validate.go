@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/phone/numberset"
@@ -38,21 +39,29 @@ func (f *faults) checkTemplate(c *call, s acceptance.State) {
 	}
 }
 
-// checkVariables adds the faults of messages without the needed variables. Other variables are
-// ignored.
+// checkVariables adds the faults of messages without the needed variables, and those of their values. Other variables
+// are ignored.
 func (f *faults) checkVariables(q *request, needed []string) {
 	names := q.names.indexes(needed)
 	for i := range q.messages {
 		vars := q.varsOf(i)
 		for n, name := range needed {
-			switch v := find(vars, names[n]); {
-			case v == nil, v.kind == jsonscan.Null:
-				f.addTo(i, name, codeMissingVariable, "the template needs this variable")
-			case v.kind == jsonscan.Array, v.kind == jsonscan.Object:
-				f.addTo(i, name, codeInvalidVariable, "must be a string, a number or a boolean")
+			if code, detail := find(vars, names[n]).fault(); code != "" {
+				f.addTo(i, name, code, detail)
 			}
 		}
 	}
+}
+
+// fault returns the code of why a message cannot show a value, or "".
+func (v *variable) fault() (code, detail string) {
+	switch {
+	case v == nil, v.kind == jsonscan.Null:
+		return codeMissingVariable, "the template needs this variable"
+	case v.kind == jsonscan.Array, v.kind == jsonscan.Object:
+		return codeInvalidVariable, "must be a string, a number or a boolean"
+	}
+	return content.ValueFault(v.value, v.replaced)
 }
 
 func (f *faults) checkCampaign(c *call, s acceptance.State, earlier numberset.Set) {

@@ -95,11 +95,11 @@ func (s *Service) ServeCreate(w http.ResponseWriter, r *http.Request) error {
 
 // readRequest reads the body of a request, which may be empty.
 func readRequest(r *http.Request) (q export.Request, err error) {
-	body, err := httpapi.Body(r, maxBody)
+	body, err := httpapi.JSONBody(r, maxBody)
 	if err != nil || len(body) == 0 {
 		return q, err
 	}
-	err = jsonbody.Decode(body, &q)
+	err = jsonbody.Decode(r.Header, body, &q)
 	return q, err
 }
 

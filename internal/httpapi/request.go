@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -54,6 +55,30 @@ func Body(r *http.Request, limit int) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// JSONBody returns the body of a request as Body does, without the byte order mark that some programs write before JSON.
+func JSONBody(r *http.Request, limit int) ([]byte, error) {
+	data, err := Body(r, limit)
+	return bytes.TrimPrefix(data, []byte("\ufeff")), err
+}
+
+// Encoded reports whether a header says that its body is compressed, or encoded in another way.
+func Encoded(h http.Header) bool {
+	for _, field := range h.Values("Content-Encoding") {
+		for coding := range strings.SplitSeq(field, ",") {
+			if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// The code and the sentence of a body that is no JSON because it is encoded. Its status is 415.
+const (
+	CodeUnsupportedEncoding = "unsupported_encoding"
+	UnsupportedEncoding     = "the body is not JSON and has a Content-Encoding: send it without compression"
+)
 
 func tooLarge(limit int) error {
 	return &Problem{

@@ -3,6 +3,7 @@ package oauth
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"mime"
 	"net/http"
@@ -47,11 +48,14 @@ func (q *tokenRequest) parameter(name string) *string {
 // body or the Authorization header. With an error, a *failure, it returns the fields
 // parsed so far.
 func readRequest(r *http.Request) (tokenRequest, error) {
-	body, err := httpapi.Body(r, maxBody)
+	body, err := httpapi.JSONBody(r, maxBody)
 	if err != nil {
 		return tokenRequest{}, invalidRequest("The body could not be read, or is too large.")
 	}
 	q, err := readBody(r.Header.Get("Content-Type"), body)
+	if httpapi.Encoded(r.Header) && q.GrantType == "" && !json.Valid(body) {
+		return q, invalidRequest("The body has a Content-Encoding. Send it without compression.")
+	}
 	if err == nil {
 		err = q.authenticate(r)
 	}

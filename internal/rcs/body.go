@@ -49,8 +49,9 @@ type cardContent struct {
 }
 
 type media struct {
-	Height      string      `json:"height"`
-	ContentInfo contentInfo `json:"contentInfo"`
+	Height             string      `json:"height"`
+	ContentInfo        contentInfo `json:"contentInfo"`
+	ContentDescription string      `json:"contentDescription,omitempty"`
 }
 
 type contentInfo struct {
@@ -113,7 +114,7 @@ func carouselOf(c content.Carousel, p *postbacks) *carouselCard {
 func cardOf(c content.Card, p *postbacks) cardContent {
 	card := cardContent{Title: c.Title, Description: c.Description, Suggestions: suggestionsOf(c.Suggestions, p)}
 	if m := c.Media; m != nil && m.URL != "" {
-		card.Media = &media{name(string(m.Height)), contentInfo{m.URL, m.ThumbnailURL}}
+		card.Media = &media{name(string(m.Height)), contentInfo{m.URL, m.ThumbnailURL}, m.ContentDescription}
 	}
 	return card
 }

@@ -87,13 +87,14 @@ var codes = map[content.FlawCode]string{
 	content.FlawBraces: "invalid_braces", content.FlawNotHTTPS: "not_https",
 	content.FlawControl: "control_character", content.FlawEncoding: "invalid_utf8",
 	content.FlawUnknown: "unknown_value", content.FlawMixed: "mixed_heights", content.FlawInvalid: "invalid_value",
-	content.FlawUnusable: "unusable_media",
+	content.FlawUnusable: "unusable_media", content.FlawHost: "variable_in_host", content.FlawPlus: "plus_outside_url",
 }
 
 // tokens are the places of parts within the object or the suggestion that has them.
 var tokens = map[content.Part][]string{
 	content.PartTitle: {"title"}, content.PartDescription: {"description"}, content.PartCard: {},
 	content.PartMedia: {"media", "url"}, content.PartThumbnail: {"media", "thumbnailUrl"}, content.PartHeight: {"media", "height"},
+	content.PartMediaText: {"media", "contentDescription"},
 	content.PartFile: {"url"}, content.PartSuggestion: {"text"},
 	content.PartURL: {"url"}, content.PartWebview: {"webview"}, content.PartPhone: {"phone"},
 	content.PartLocation: {"location"}, content.PartLabel: {"location", "label"}, content.PartQuery: {"location", "query"},

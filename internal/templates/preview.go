@@ -1,8 +1,10 @@
 package templates
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
+	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
@@ -140,7 +142,8 @@ func textOf(value json.RawMessage) (text, code, detail string) {
 		return "", "invalid_variable", "must be a string, a number or a boolean"
 	case value[0] == '"':
 		_ = json.Unmarshal(value, &text) // the body was checked
-		return text, "", ""
+		code, detail = content.ValueFault([]byte(text), bytes.ContainsRune(value, utf8.RuneError))
+		return text, code, detail
 	}
 	return string(value), "", ""
 }

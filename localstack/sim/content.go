@@ -16,6 +16,7 @@ const (
 	maxText            = 3072
 	maxTitle           = 200
 	maxDescription     = 2000
+	maxMediaText       = 200
 	minCards           = 2
 	maxCards           = 10
 	maxSuggestions     = 11
@@ -156,8 +157,17 @@ type cardContent struct {
 }
 
 type media struct {
-	Height      string      `json:"height"`
-	ContentInfo contentInfo `json:"contentInfo"`
+	Height             string      `json:"height"`
+	ContentInfo        contentInfo `json:"contentInfo"`
+	ContentDescription string      `json:"contentDescription"`
+}
+
+// File returns the file of the message, nil without one.
+func (c contentMessage) File() *media {
+	if c.ContentInfo == nil {
+		return nil
+	}
+	return &media{ContentInfo: *c.ContentInfo}
 }
 
 type contentInfo struct {
@@ -211,6 +221,8 @@ func (c cardContent) check() error {
 		return invalid("description is longer than %d characters.", maxDescription)
 	case c.Media != nil && !slices.Contains(heights, c.Media.Height):
 		return invalid("media height is required.")
+	case c.Media != nil && longer(c.Media.ContentDescription, maxMediaText):
+		return invalid("contentDescription is longer than %d characters.", maxMediaText)
 	}
 	if c.Media != nil {
 		if err := c.Media.ContentInfo.check(); err != nil {

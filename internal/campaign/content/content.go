@@ -3,7 +3,7 @@
 package content
 
 // Content is what a message or a template shows. Exactly one of Text, Card, Carousel and
-// File is set. In a template, texts and URLs can contain {{variable}}.
+// File is set. In a template, texts and URLs can contain {{variable}}, and URLs {{+variable}}.
 type Content struct {
 	Text        string       `json:"text,omitempty"`
 	Card        *Card        `json:"card,omitempty"`
@@ -28,6 +28,8 @@ type Media struct {
 	URL          string `json:"url"`
 	ThumbnailURL string `json:"thumbnailUrl,omitempty"`
 	Height       Height `json:"height,omitempty"` // "" is medium
+	// ContentDescription is what screen readers say in place of the media.
+	ContentDescription string `json:"contentDescription,omitempty"`
 }
 
 // Height is the height of a card's media.

@@ -15,6 +15,7 @@ const (
 	PartDescription   Part = "description"
 	PartMedia         Part = "media"
 	PartThumbnail     Part = "thumbnail"
+	PartMediaText     Part = "mediaText" // what screen readers say
 	PartHeight        Part = "height"
 	PartWidth         Part = "width"
 	PartFile          Part = "file"
@@ -110,7 +111,8 @@ func (c *Card) fields(n int, yield func(field) bool) bool {
 
 func (m *Media) fields(at Place, yield func(field) bool) bool {
 	return yield(field{Place: at, part: PartMedia, value: &m.URL, most: MaxURL, url: true}) &&
-		yield(field{Place: at, part: PartThumbnail, value: &m.ThumbnailURL, most: MaxURL, url: true})
+		yield(field{Place: at, part: PartThumbnail, value: &m.ThumbnailURL, most: MaxURL, url: true}) &&
+		yield(field{Place: at, part: PartMediaText, value: &m.ContentDescription, most: MaxMediaText})
 }
 
 func suggestionFields(card int, all []Suggestion, yield func(field) bool) bool {

@@ -42,27 +42,39 @@ const (
 	FlawMixed    FlawCode = "mixed"   // media heights that differ within a carousel
 	FlawInvalid  FlawCode = "invalid"
 	FlawUnusable FlawCode = "unusable" // a media file that the provider could not fetch
+	FlawHost     FlawCode = "host"     // a variable in the scheme or the host of a URL that is more than this variable
+	FlawPlus     FlawCode = "plus"     // {{+name}} outside a URL
 )
 
 // Flaws returns the flaws of the content with every variable empty. Unsendable checks rendered contents.
 func (c Content) Flaws() (flaws []Flaw) {
 	flaws = append(flaws, c.shapeFlaws()...)
-	skeleton := c.Render(make([]string, len(c.Variables())))
+	skeleton := c.render(make([]string, len(c.Variables())), asWritten)
 	empty := slices.Collect(skeleton.fields())
 	for written := range c.fields() {
 		flaws = append(flaws, written.flaws(*empty[0].value)...)
 		empty = empty[1:]
 	}
-	if len(flaws) == 0 && skeleton.Unsendable() == CodeTextTooLong {
+	if len(flaws) == 0 && c.Render(make([]string, len(c.Variables()))).Unsendable() == CodeTextTooLong {
 		flaws = append(flaws, Flaw{Part: PartContent, Code: FlawTooLong})
 	}
 	return flaws
 }
 
+func asWritten(address string) string { return address }
+
+// length returns the number of characters that a message has for the field.
+func (f field) length(skeleton string) int {
+	if f.url {
+		skeleton = browserURL(skeleton)
+	}
+	return utf8.RuneCountInString(skeleton)
+}
+
 // flaws checks a field as written, and its skeleton: its value with empty variables.
 func (f field) flaws(skeleton string) []Flaw {
 	flaw := Flaw{Place: f.Place, Part: f.part}
-	n, all := utf8.RuneCountInString(skeleton), utf8.RuneCountInString(*f.value)
+	n, all := f.length(skeleton), utf8.RuneCountInString(*f.value)
 	switch {
 	case !utf8.ValidString(skeleton):
 		flaw.Code = FlawEncoding
@@ -74,21 +86,37 @@ func (f field) flaws(skeleton string) []Flaw {
 		flaw.Code, flaw.Have, flaw.Most = FlawTooWordy, all, max(2*f.most, MaxText)
 	case strings.Contains(skeleton, "{{") || strings.Contains(skeleton, "}}"):
 		flaw.Code = FlawBraces
-	case f.url && *f.value != "" && !f.startsHTTPS(skeleton):
-		flaw.Code = FlawNotHTTPS
-	default:
+	case !f.url && hasOpen(*f.value):
+		flaw.Code = FlawPlus
+	case f.url && *f.value != "":
+		flaw.Code = urlFlaw(*f.value, skeleton)
+	}
+	if flaw.Code == "" {
 		return nil
 	}
 	return []Flaw{flaw}
 }
 
-// startsHTTPS reports whether a URL as written can become an https URL. It can if it is an
-// https URL with empty variables, or if a variable stands in its scheme or its host.
-func (f field) startsHTTPS(skeleton string) bool {
-	if fixedHost(*f.value) {
-		return ValidURL(skeleton)
+// urlFlaw checks a URL as written, and with empty variables. Its host never comes from a value, unless the whole URL is
+// one variable.
+func urlFlaw(address, skeleton string) FlawCode {
+	switch {
+	case fixedHost(address) && !ValidURL(skeleton):
+		return FlawNotHTTPS
+	case fixedHost(address), skeleton == "" && oneVariable(address):
+		return ""
+	case strings.HasPrefix(address, "{{") || strings.HasPrefix(address, "https://"):
+		return FlawHost
 	}
-	return strings.HasPrefix(*f.value, "{{") || strings.HasPrefix(*f.value, "https://")
+	return FlawNotHTTPS
+}
+
+func oneVariable(address string) bool {
+	n := 0
+	for range pieces(address) {
+		n++
+	}
+	return n == 1
 }
 
 // shapeFlaws checks everything but the texts.

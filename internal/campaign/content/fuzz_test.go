@@ -11,7 +11,7 @@ import (
 // FuzzParts checks that the parts of a text are the whole text, and that filling each
 // variable with itself keeps the parts.
 func FuzzParts(f *testing.F) {
-	for _, s := range []string{"Olá {{nome}}!", "{{{{a}}}}", "{{ a b }}{{c-1}}", "{{", "}}{{x", "{{\xff}}", "{{ é_2. }}"} {
+	for _, s := range []string{"Olá {{nome}}!", "{{{{a}}}}", "{{ a b }}{{c-1}}", "{{", "}}{{x", "{{\xff}}", "{{ é_2. }}", "{{+a}}{{ + b }}{{++c}}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -22,7 +22,8 @@ func FuzzParts(f *testing.F) {
 			}
 			if variable {
 				inner, after, closed := strings.Cut(strings.TrimPrefix(rest, "{{"), "}}")
-				if !closed || !strings.HasPrefix(rest, "{{") || strings.TrimSpace(inner) != part {
+				name := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(inner), "+"))
+				if !closed || !strings.HasPrefix(rest, "{{") || name != part {
 					t.Fatalf("%q has no variable %q at %q", text, part, rest)
 				}
 				rest = after

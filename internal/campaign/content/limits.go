@@ -21,6 +21,7 @@ const (
 	MinCards           = 2
 	MaxCards           = 10
 	MaxURL             = 2048
+	MaxMediaText       = 200
 	MaxLabel           = 100
 	MaxEventTitle      = 100
 	MaxEventText       = 500

@@ -2,7 +2,6 @@ package content
 
 import (
 	"iter"
-	"net/url"
 	"slices"
 	"strings"
 	"unicode"
@@ -68,17 +67,48 @@ func (n *Names) add(name string) {
 }
 
 // Render returns the content with its variables replaced by values, in the order of
-// Variables. A {{variable}} within a value is not replaced. Values within a URL are escaped
-// for their place: the path, the query or the fragment. A value at the start of a URL is not
-// escaped, so that it can be a whole URL. Values are cut where their total exceeds the size of
-// any message: Unsendable refuses the content then.
-func (c Content) Render(values []string) Content {
+// Variables. A {{variable}} within a value is not replaced. Control characters of values are left
+// out, except for line feeds and tabs. Values within a URL are escaped for their place: the path, the
+// query or the fragment. Those of {{+variable}} keep the characters that have a meaning in a URL, and
+// its escapes. A value at the start of a URL is not escaped, so that it can be a whole URL. URLs are
+// then as a browser requests them. Values are cut where their total exceeds the size of any message:
+// Unsendable refuses the content then.
+func (c Content) Render(values []string) Content { return c.render(values, browserURL) }
+
+// render fills the variables, and changes each URL.
+func (c Content) render(values []string, change func(address string) string) Content {
 	r := renderer{NewNames(c.Variables()), values, MaxMessage + 1}
 	rendered := c.clone()
 	for f := range rendered.fields() {
-		*f.value = r.render(f)
+		*f.value = r.fill(f)
+		if f.url {
+			*f.value = change(*f.value)
+		}
 	}
 	return rendered
+}
+
+// FilledURLs returns the URLs that contain a variable, with values in the order of Variables, each once.
+func (c Content) FilledURLs(values []string) (urls []string) {
+	rendered := c.Render(values)
+	filled := slices.Collect(rendered.fields())
+	for written := range c.fields() {
+		address := *filled[0].value
+		if filled = filled[1:]; written.url && !literal(*written.value) && !slices.Contains(urls, address) {
+			urls = append(urls, address)
+		}
+	}
+	return urls
+}
+
+// literal reports whether a text contains no variable.
+func literal(text string) bool {
+	for p := range pieces(text) {
+		if p.variable {
+			return false
+		}
+	}
+	return true
 }
 
 // renderer inserts values. A value has up to some megabytes, and a template can contain it thousands of times.
@@ -88,17 +118,18 @@ type renderer struct {
 	left   int // bytes of values that can be inserted
 }
 
-func (r *renderer) render(f field) string {
+func (r *renderer) fill(f field) string {
 	if !strings.Contains(*f.value, "{{") {
 		return *f.value
 	}
 	var filled strings.Builder
 	var place urlPlace
-	for part, variable := range Parts(*f.value) {
-		if i := r.names.Index(part); variable && i >= 0 && i < len(r.values) {
-			part = prefix(r.values[i], r.left)
+	for p := range pieces(*f.value) {
+		part := p.text
+		if i := r.names.Index(part); p.variable && i >= 0 && i < len(r.values) {
+			part = withoutControls(prefix(r.values[i], r.left))
 			if f.url && filled.Len() > 0 {
-				part = prefix(place.escape(part), r.left)
+				part = prefix(place.escape(part, p.open), r.left)
 			}
 			r.left -= len(part)
 		}
@@ -112,33 +143,34 @@ func (r *renderer) render(f field) string {
 
 func prefix(text string, size int) string { return text[:min(len(text), size)] }
 
-// urlPlace is what the text of a URL contains before a value.
-type urlPlace struct{ query, fragment bool }
-
-func (p *urlPlace) follow(part string) {
-	p.query = p.query || strings.Contains(part, "?")
-	p.fragment = p.fragment || strings.Contains(part, "#")
-}
-
-// escape returns the value as it stands in the URL.
-func (p *urlPlace) escape(value string) string {
-	if p.query && !p.fragment {
-		return url.QueryEscape(value)
-	}
-	return url.PathEscape(value)
-}
-
-// Parts yields the literal parts of a text and its variable names, {{ name }}, in order.
-// The second value reports whether the part is a variable. Names consist of letters,
+// Parts yields the literal parts of a text and its variable names, {{ name }} or {{+name}}, in
+// order. The second value reports whether the part is a variable. Names consist of letters,
 // digits, "_", "." and "-". Braces around other text are literal.
 func Parts(text string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
-		for {
-			start, end, name := nextVariable(text)
-			if start > 0 && !yield(text[:start], false) {
+		for p := range pieces(text) {
+			if !yield(p.text, p.variable) {
 				return
 			}
-			if end == start || !yield(name, true) {
+		}
+	}
+}
+
+// piece is a literal part of a text, or the name of a variable.
+type piece struct {
+	text     string
+	variable bool
+	open     bool // written {{+name}}
+}
+
+func pieces(text string) iter.Seq[piece] {
+	return func(yield func(piece) bool) {
+		for {
+			start, end, p := nextVariable(text)
+			if start > 0 && !yield(piece{text: text[:start]}) {
+				return
+			}
+			if end == start || !yield(p) {
 				return
 			}
 			text = text[end:]
@@ -146,23 +178,37 @@ func Parts(text string) iter.Seq2[string, bool] {
 	}
 }
 
-// nextVariable returns the position and the name of the text's first variable. Without a
+// hasOpen reports whether a text contains a variable written {{+name}}.
+func hasOpen(text string) bool {
+	if !strings.Contains(text, "+") {
+		return false
+	}
+	for p := range pieces(text) {
+		if p.open {
+			return true
+		}
+	}
+	return false
+}
+
+// nextVariable returns the position of the text's first variable, and its name. Without a
 // variable, both positions are the length of the text.
-func nextVariable(text string) (start, end int, name string) {
+func nextVariable(text string) (start, end int, p piece) {
 	for from := 0; ; from = start + 1 {
 		open := strings.Index(text[from:], "{{")
 		if open < 0 {
-			return len(text), len(text), ""
+			return len(text), len(text), piece{}
 		}
 		start = from + open
 		inner := text[start+len("{{"):]
 		brace := strings.IndexAny(inner, "{}") // a name has none
 		if brace < 0 {
-			return len(text), len(text), ""
+			return len(text), len(text), piece{}
 		}
-		name = strings.TrimSpace(inner[:brace])
+		name, plus := strings.CutPrefix(strings.TrimSpace(inner[:brace]), "+")
+		name = strings.TrimSpace(name)
 		if strings.HasPrefix(inner[brace:], "}}") && name != "" && strings.IndexFunc(name, notInName) < 0 {
-			return start, start + len("{{") + brace + len("}}"), name
+			return start, start + len("{{") + brace + len("}}"), piece{name, true, plus}
 		}
 	}
 }

@@ -53,6 +53,7 @@ type Media struct {
 	URL    string // of an image that a browser can show, "" for none
 	Name   string // file name, of a document
 	Word   string // what it is, in the reader's language
+	Text   string // what screen readers say of it, "" for Word
 	Height content.Height
 }
 
@@ -126,7 +127,9 @@ type writer struct{ word func(key string) string }
 func (w writer) card(c content.Card) Card {
 	card := Card{Title: partsOf(c.Title), Description: partsOf(c.Description), Suggestions: w.suggestions(c.Suggestions)}
 	if c.Media != nil {
-		card.Media = w.media(c.Media.URL, c.Media.ThumbnailURL, c.Media.Height)
+		if card.Media = w.media(c.Media.URL, c.Media.ThumbnailURL, c.Media.Height); card.Media != nil {
+			card.Media.Text = c.Media.ContentDescription
+		}
 	}
 	if c.Horizontal && card.Media != nil {
 		card.Side = "left"

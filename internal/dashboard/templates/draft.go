@@ -54,6 +54,7 @@ type draftCard struct {
 	Description string            `json:"d,omitempty"`
 	Media       string            `json:"m,omitempty"`
 	Thumbnail   string            `json:"n,omitempty"`
+	MediaText   string            `json:"a,omitempty"` // what screen readers say
 	Suggestions []draftSuggestion `json:"s,omitempty"`
 
 	shown
@@ -154,7 +155,7 @@ func draftCardOf(p *web.Page, name string, c content.Card) draftCard {
 	d := draftCard{Title: c.Title, Description: c.Description, Suggestions: draftSuggestions(p, name+"-", c.Suggestions)}
 	d.base = name
 	if m := c.Media; m != nil {
-		d.Media, d.Thumbnail = m.URL, m.ThumbnailURL
+		d.Media, d.Thumbnail, d.MediaText = m.URL, m.ThumbnailURL, m.ContentDescription
 	}
 	return d
 }
@@ -217,8 +218,8 @@ func (d draft) template(tenant string) campaign.Template {
 
 func (d draftCard) card(height string) content.Card {
 	c := content.Card{Title: d.Title, Description: d.Description, Suggestions: suggestionsOf(d.Suggestions)}
-	if d.Media != "" || d.Thumbnail != "" {
-		c.Media = &content.Media{URL: d.Media, ThumbnailURL: d.Thumbnail, Height: content.Height(height)}
+	if d.Media != "" || d.Thumbnail != "" || d.MediaText != "" {
+		c.Media = &content.Media{URL: d.Media, ThumbnailURL: d.Thumbnail, Height: content.Height(height), ContentDescription: d.MediaText}
 	}
 	return c
 }

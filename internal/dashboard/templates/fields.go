@@ -117,7 +117,7 @@ func (d draft) cardOf(name string) draftCard {
 func (f fields) card(prefix string) draftCard {
 	return draftCard{
 		Title: f.text(prefix + "title"), Description: f.text(prefix + "description"),
-		Media: f.line(prefix + "media"), Thumbnail: f.line(prefix + "thumbnail"),
+		Media: f.line(prefix + "media"), Thumbnail: f.line(prefix + "thumbnail"), MediaText: f.line(prefix + "media-text"),
 		Suggestions: f.suggestions(prefix, content.MaxCardSuggestions),
 	}
 }

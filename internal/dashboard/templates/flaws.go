@@ -37,7 +37,8 @@ var fieldNames = map[content.Part]string{
 	campaign.PartName: "name", campaign.PartTraffic: "traffic", campaign.PartVariables: "kind", content.PartContent: "kind",
 	content.PartText: "body", content.PartCards: "c", content.PartFile: "file", content.PartWidth: "width",
 	content.PartCard: "title", content.PartTitle: "title", content.PartDescription: "description",
-	content.PartMedia: "media", content.PartThumbnail: "thumbnail", content.PartSuggestion: "s",
+	content.PartMedia: "media", content.PartThumbnail: "thumbnail", content.PartMediaText: "media-text",
+	content.PartSuggestion: "s",
 }
 
 var suggestionFields = map[content.Part]string{

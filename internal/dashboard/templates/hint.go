@@ -29,6 +29,7 @@ func hintOf(p *web.Page, c content.Content) hint {
 		h.ofText(p, c, skeleton.Text)
 	}
 	h.values(p, c)
+	h.notification(p, c)
 	return h
 }
 
@@ -67,6 +68,16 @@ func (h *hint) values(p *web.Page, c content.Content) {
 	}
 	if c.ValueURLs() {
 		h.add(p.T("templates.class.value_urls"))
+	}
+}
+
+// notification says what a phone shows of a message in its notifications: a part of the text, and one button.
+func (h *hint) notification(p *web.Page, c content.Content) {
+	for _, s := range c.AllSuggestions() {
+		if s.Kind != content.RequestLocation && strings.TrimSpace(s.Text) != "" {
+			h.add(p.T("templates.notification", web.Short(s.Text, summaryWeight)))
+			return
+		}
 	}
 }
 

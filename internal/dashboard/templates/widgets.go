@@ -78,6 +78,7 @@ func (f *form) Fields(prefix string, c draftCard) []input {
 		f.Input("textarea", prefix+"description", "templates.description", c.Description),
 		f.Input("media", prefix+"media", "templates.media", c.Media, "templates.media_hint"),
 		f.Input("media", prefix+"thumbnail", "templates.thumbnail", c.Thumbnail),
+		f.Input("text", prefix+"media-text", "templates.media_text", c.MediaText, "templates.media_text_hint"),
 	}
 }
 

@@ -50,6 +50,7 @@ func (c *cutter) card(t content.Card) content.Card {
 	card.Description = c.cut(t.Description)
 	if t.Media != nil {
 		card.Media = &content.Media{URL: c.url(t.Media.URL), ThumbnailURL: c.url(t.Media.ThumbnailURL), Height: t.Media.Height}
+		card.Media.ContentDescription = c.cut(t.Media.ContentDescription)
 	}
 	return card
 }

@@ -20,18 +20,31 @@ import (
 
 // Read reads a request's body of at most limit bytes into value as Decode does.
 func Read(r *http.Request, limit int, value any) error {
-	body, err := httpapi.Body(r, limit)
+	body, err := httpapi.JSONBody(r, limit)
 	if err != nil {
 		return err
 	}
-	return Decode(body, value)
+	return Decode(r.Header, body, value)
+}
+
+// Check returns the *httpapi.Problem of a body that is not JSON, or nil. header is that of the request.
+func Check(header http.Header, body []byte) error {
+	malformed := jsonscan.Check(body)
+	if malformed == nil {
+		return nil
+	}
+	if httpapi.Encoded(header) && malformed.NotJSON(body) {
+		return httpapi.Refuse(http.StatusUnsupportedMediaType, "", httpapi.CodeUnsupportedEncoding, httpapi.UnsupportedEncoding)
+	}
+	place, detail := malformed.Place(body)
+	return httpapi.Refuse(http.StatusBadRequest, jsonscan.Pointer(place...), malformed.Code, detail)
 }
 
 // Decode reads a JSON object into value, a pointer to a struct whose fields have names for JSON. A body that is
 // none is a *httpapi.Problem with all violations. A field with the tag `with` requires the one that the tag names.
-func Decode(body []byte, value any) error {
-	if malformed := jsonscan.Check(body); malformed != nil {
-		return httpapi.Refuse(http.StatusBadRequest, "", malformed.Code, malformed.Located())
+func Decode(header http.Header, body []byte, value any) error {
+	if err := Check(header, body); err != nil {
+		return err
 	}
 	var tree any
 	decoder := json.NewDecoder(bytes.NewReader(body))

@@ -15,8 +15,8 @@ package jsonscan
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxDepth is the maximum nesting depth of objects and arrays.
@@ -42,8 +42,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s at byte %d: %s", e.Code, e.Offset, e.Detail)
 }
 
-// Located returns the detail with the position.
-func (e *Error) Located() string { return e.Detail + " (at byte " + strconv.Itoa(e.Offset) + ")" }
+// NotJSON reports whether the error is that of a text which is not JSON at all. data is the text.
+func (e *Error) NotJSON(data []byte) bool { return e.Code == Malformed || !utf8.Valid(data) }
 
 // Check returns the error of a text that is not one JSON value, or nil.
 func Check(data []byte) *Error {
@@ -88,6 +88,8 @@ type Scanner struct {
 	frames []frame  // open containers
 	names  [][]byte // names of the open objects, concatenated
 	spare  []byte   // free buffer for unescaped strings
+
+	replaced bool // the last string contains U+FFFD as written
 }
 
 // New returns a scanner of data. data must not be changed while results of the scanner
@@ -180,6 +182,10 @@ func (s *Scanner) String() ([]byte, error) {
 	}
 	return s.quoted()
 }
+
+// Replaced reports whether the string that was read last contains the character U+FFFD itself: a program that does not
+// know the encoding of a text writes it in place of a letter. The escape \ufffd is no such sign.
+func (s *Scanner) Replaced() bool { return s.replaced }
 
 // Raw reads and validates a value of any kind, and returns it as written.
 func (s *Scanner) Raw() ([]byte, error) {

@@ -16,6 +16,7 @@ const margin = 16
 
 // quoted reads the string at the scanner's position.
 func (s *Scanner) quoted() ([]byte, error) {
+	s.replaced = false
 	start := s.pos + 1
 	for i := start; ; {
 		i = plain(s.data, i)
@@ -187,6 +188,8 @@ func (s *Scanner) character(i int) (size int, err error) {
 		return 0, &Error{i, Malformed, "a string contains a control character"}
 	case r == utf8.RuneError && size == 1:
 		return 0, &Error{i, InvalidUTF8, "the text is not valid UTF-8"}
+	case r == utf8.RuneError:
+		s.replaced = true
 	}
 	return size, nil
 }

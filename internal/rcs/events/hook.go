@@ -62,7 +62,7 @@ type envelope struct {
 // ServeEvent serves POST /{agentId}. It answers 200 once the event is queued or
 // ignored. The provider repeats any other event for days.
 func (h *Hook) ServeEvent(w http.ResponseWriter, r *http.Request) error {
-	body, err := httpapi.Body(r, maxBody)
+	body, err := httpapi.JSONBody(r, maxBody)
 	if err != nil {
 		return err
 	}

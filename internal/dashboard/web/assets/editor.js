@@ -31,7 +31,7 @@ function insert(name) {
 function insertNew() {
   const field = document.getElementById("insert");
   const name = field.value.trim();
-  const right = /^[\p{L}\p{N}._-]+$/u.test(name);
+  const right = /^\+?[\p{L}\p{N}._-]+$/u.test(name);
   field.setCustomValidity(right ? "" : field.dataset.invalid);
   if (!field.reportValidity()) return;
   const buttons = [...document.querySelectorAll("[data-insert]")];
