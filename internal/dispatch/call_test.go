@@ -336,22 +336,28 @@ func TestAccept_BatchTaken(t *testing.T) {
 	}
 }
 
-// A form can contain anything. What is stored is UTF-8, as what a client sends.
+// A form can contain anything. What is stored is UTF-8, as what a client sends, and lost letters are in no message.
 func TestAccept_InvalidUTF8(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.putTemplate(b.tenant, b.template, "{{v}}")
-	_, err := b.Accept(t.Context(), b.asked(func(c *dispatch.Call) {
+	call := b.asked(func(c *dispatch.Call) {
 		c.TemplateID, c.Name = b.template, c.Name+"\xff"
-		c.Messages = []dispatch.Message{{Phone: "11987654321", UID: "u\xff", Vars: map[string]string{"v": "a\xffb"}}}
-	}))
+		c.Messages = []dispatch.Message{{Phone: "11987654321", UID: "u\xff", Vars: map[string]string{"v": "a\xffb", "x\xff": "\xff"}}}
+	})
+	_, err := b.Accept(t.Context(), call)
+	if diff := cmp.Diff([]string{"invalid_utf8"}, refused(t, err)); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+	call.Messages[0].Vars["v"] = "ab"
+	_, err = b.Accept(t.Context(), call)
 	b.must(err)
 	batch := b.handoffs.batches[0]
 	body, err := b.Blobs.Get(t.Context(), batch.Payload)
 	b.must(err)
 	sent, err := payload.Decode(body[batch.Offsets[0]:batch.Offsets[1]])
 	b.must(err)
-	if sent[0].UID != "u\ufffd" || sent[0].Values[0] != "a\ufffdb" {
+	if sent[0].UID != "u\ufffd" || sent[0].Values[0] != "ab" {
 		t.Errorf("stored %q", sent)
 	}
 }

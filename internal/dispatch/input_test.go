@@ -68,3 +68,49 @@ func TestServeDispatch_TooManyViolations(t *testing.T) {
 		}
 	}
 }
+
+// Some programs write a byte order mark before JSON. A header that names an encoding does not matter if the body is JSON.
+func TestServeDispatch_BodyForms(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.post("\ufeff" + b.body(nil)).accepted(t)
+	b.post(b.body(nil), "Content-Encoding", "utf-8").accepted(t)
+	b.post(b.body(nil), "Content-Encoding", "identity").accepted(t)
+	b.post("\x1f\x8b\x08", "Content-Encoding", "gzip").want(t, http.StatusUnsupportedMediaType, "unsupported_encoding")
+	b.post("\x1f\x8b\x08", "Content-Encoding", "identity").want(t, http.StatusBadRequest, "malformed_json")
+	b.post(b.body(fields{"name": 1}), "Content-Encoding", "gzip").want(t, http.StatusBadRequest, "invalid_type")
+	got := b.postTo(dispatchPath+"?dryRun=true", "\x1f\x8b\x08", "Content-Encoding", "gzip")
+	if got.status != http.StatusOK || got.Errors[0].Code != "unsupported_encoding" || got.Errors[0].Status != http.StatusUnsupportedMediaType {
+		t.Errorf("a dry run answers %d %s", got.status, got.body)
+	}
+}
+
+// A bad value refuses the call at its pointer. Names, batches, uids and other variables stay as they are.
+func TestServeDispatch_BadValue(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	call := func(nome, other string) string {
+		return b.body(fields{"templateId": b.template, "name": "Lojas \ufffd " + newUUID(), "batch": "\ufffd", "messages": []fields{
+			{"phone": "11987654321", "uid": "\ufffd\x00", "vars": fields{"nome": "Ana", "pedido": "1"}},
+			{"phone": "11987654322", "uid": "u", "vars": fields{"nome": nome, "pedido": "2", "loja": other}},
+		}})
+	}
+	for name, test := range map[string]struct{ body, code string }{
+		"lost letters":             {call("Jos\ufffd", ""), "invalid_utf8"},
+		"lost letters, latin 1":    {strings.ReplaceAll(call("Jos@", ""), "@", "\xe9"), "invalid_utf8"},
+		"NUL":                      {call("A\x00", ""), "invalid_character"},
+		"an escape":                {strings.ReplaceAll(call("Jos@", ""), "@", `\ufffd`), ""},
+		"in another variable":      {call("Ana", "Jos\ufffd\x00"), ""},
+		"other control characters": {call("A\x07na\r\n", ""), ""},
+	} {
+		got := b.post(test.body)
+		if test.code == "" {
+			got.accepted(t)
+			continue
+		}
+		got.want(t, http.StatusBadRequest, test.code)
+		if got.Errors[0].Pointer != "/messages/1/vars/nome" {
+			t.Errorf("%s: the pointer is %s", name, got.Errors[0].Pointer)
+		}
+	}
+}

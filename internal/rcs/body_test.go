@@ -49,6 +49,7 @@ var forms = map[string]func(content.Suggestion) content.Content{
 	"horizontal": func(s content.Suggestion) content.Content {
 		card := cardWith(s)
 		card.Horizontal, card.MediaRight, card.Media.ThumbnailURL = true, true, "https://loja.example/a-small.png"
+		card.Media.ContentDescription = "Um tênis azul"
 		return content.Content{Card: &card}
 	},
 	"carousel": func(s content.Suggestion) content.Content {

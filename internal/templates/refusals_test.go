@@ -151,7 +151,7 @@ var refusals = map[string]struct {
 		suggestion(`"kind":"calendarEvent","text":"a","event":{"title":"a","start":"2037-12-24T18:00:00","end":5}`),
 		[]violation{{"/suggestions/1/event/end", "invalid_type"}, {"/suggestions/1/event/start", "invalid_value"}},
 	},
-	"content too large": {named(`"carousel":{"cards":[` + repeated(`{"description":"`+strings.Repeat("<", 2000)+`","suggestions":[`+repeated(`{"kind":"openUrl","text":"a","url":"https://a.example/`+strings.Repeat("<", 2000)+`"}`, 4)+`]}`, 10) + `]}`), []violation{{"", "too_long"}}},
+	"content too large": {named(`"carousel":{"cards":[` + repeated(`{"description":"`+strings.Repeat("<", 2000)+`","suggestions":[`+repeated(`{"kind":"openUrl","text":"a","url":"https://a.example/`+strings.Repeat("&", 2000)+`"}`, 4)+`]}`, 10) + `]}`), []violation{{"", "too_long"}}},
 	"content too large with its variables": {
 		named(`"carousel":{"cards":[` + repeated(`{"description":"`+strings.Repeat("<", 1900)+`{{`+strings.Repeat("a", 1900)+`}}","suggestions":[`+
 			repeated(`{"kind":"openUrl","text":"a","url":"https://a.example/`+strings.Repeat("<", 400)+`{{`+strings.Repeat("a", 3500)+`}}"}`, 4)+`]}`, 10) + `]}`),
@@ -160,7 +160,7 @@ var refusals = map[string]struct {
 
 	"no JSON":               {`{`, []violation{{"", "malformed_json"}}},
 	"a name twice":          {`{"name":"a","name":"b"}`, []violation{{"", "duplicate_name"}}},
-	"half a surrogate pair": {`{"name":"\ud800"}`, []violation{{"", "invalid_utf8"}}},
+	"half a surrogate pair": {`{"name":"\ud800"}`, []violation{{"/name", "invalid_utf8"}}},
 	"too deep":              {strings.Repeat("[", 65) + strings.Repeat("]", 65), []violation{{"", "too_deep"}}},
 	"null":                  {`null`, []violation{{"", "invalid_type"}}},
 	"an array":              {`[]`, []violation{{"", "invalid_type"}}},

@@ -12,7 +12,6 @@ import (
 // Invalid input whose result may depend on the gateway. The handler's tests have the rest.
 func TestDispatch_InvalidBody(t *testing.T) {
 	t.Parallel()
-	c := newClient(t)
 	for name, test := range map[string]struct {
 		body   string
 		status int
@@ -33,8 +32,42 @@ func TestDispatch_InvalidBody(t *testing.T) {
 			}
 		})
 	}
-	if got := c.post([]byte("{\"name\":\"\xff\"}")); got.status != http.StatusBadRequest {
-		t.Errorf("invalid UTF-8: status %d: %.300s, want 400", got.status, got.body)
+}
+
+// The gateway replaces bytes that are not UTF-8 by U+FFFD. No person gets the text that is left: the call is refused at
+// the value, and the escape, which no gateway writes, is accepted.
+func TestDispatch_LostLetters(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	for name, test := range map[string]struct{ value, code string }{
+		"Latin-1": {"Jos\xe9", "invalid_utf8"}, "U+FFFD": {"Jos\ufffd", "invalid_utf8"}, "the escape": {`Jos\ufffd`, ""}, "UTF-8": {"José", ""},
+	} {
+		call := c.call(messages(1))
+		call["messages"].([]fields)[0]["vars"] = fields{"nome": "VALUE", "pedido": "1"}
+		body, err := json.Marshal(call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := c.post([]byte(strings.ReplaceAll(string(body), "VALUE", test.value)))
+		switch {
+		case test.code == "" && got.status != http.StatusAccepted:
+			t.Errorf("%s: status %d: %.300s, want 202", name, got.status, got.body)
+		case test.code != "" && (got.status != http.StatusBadRequest || got.Code != test.code || !strings.Contains(string(got.body), `"/messages/0/vars/nome"`)):
+			t.Errorf("%s: status %d: %.300s, want 400 %s", name, got.status, got.body, test.code)
+		}
+	}
+}
+
+// A byte order mark before JSON is ignored.
+func TestDispatch_ByteOrderMark(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	body, err := json.Marshal(c.call(messages(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.post(append([]byte("\ufeff"), body...)); got.status != http.StatusAccepted {
+		t.Errorf("a byte order mark: status %d: %.300s", got.status, got.body)
 	}
 }
 

@@ -39,6 +39,9 @@ func TestSend_Limits(t *testing.T) {
 	media := func(height string) string {
 		return `{"media":{"height":"` + height + `","contentInfo":{"fileUrl":"https://loja.example/a.png"}}}`
 	}
+	mediaText := func(length int) string {
+		return strings.Replace(media("SHORT"), `{"height"`, `{"contentDescription":"`+strings.Repeat("ã", length)+`","height"`, 1)
+	}
 	openURL := func(length int) string {
 		return action(`"openUrlAction":{"application":"BROWSER","url":"https://loja.example/` + strings.Repeat("a", length-len("https://loja.example/")) + `"}`)
 	}
@@ -65,6 +68,7 @@ func TestSend_Limits(t *testing.T) {
 		{"webview", below(action(`"openUrlAction":{"application":"WEBVIEW","webviewViewMode":"TALL","url":"https://a.example"}`)), below(action(`"openUrlAction":{"application":"WEBVIEW","url":"https://a.example"}`))},
 		{"end of an event", below(event("2026-03-01T12:00:00Z", "2026-03-01T13:00:00Z")), below(event("2026-03-01T12:00:00Z", "2026-03-01T12:00:00Z"))},
 		{"alignment of a horizontal card", strings.Replace(cardOf(validCard), `"VERTICAL"`, `"HORIZONTAL","thumbnailImageAlignment":"LEFT"`, 1), strings.Replace(cardOf(validCard), "VERTICAL", "HORIZONTAL", 1)},
+		{"characters of a media's description", cardOf(mediaText(200)), cardOf(mediaText(201))},
 		{"file", `"contentInfo":{"fileUrl":"https://loja.example/a.pdf"}`, `"contentInfo":{"fileUrl":"a.pdf"}`},
 		{"one form", `"text":"a"`, `"text":"a","contentInfo":{"fileUrl":"https://loja.example/a.pdf"}`},
 	}

@@ -5,14 +5,18 @@ import "strconv"
 // maxToken is the maximum number of characters of a name in a place.
 const maxToken = 100
 
-// Place returns the reference tokens of the innermost value at which the error is, none for the whole text, and the
-// detail. The detail has the position in the text if the error is not within a string or a number. data is the text.
+// Place returns the reference tokens of the innermost value at which the error is, and the detail. It returns no tokens
+// for the whole text, and for a value that is too deep to be named. The detail has the position in the text if the error
+// is not within a string, a number or a literal. data is the text.
 func (e *Error) Place(data []byte) (tokens []string, detail string) {
-	s, detail := New(data), e.Detail
-	if value, _ := s.locate(&tokens); !value || len(tokens) == 0 {
-		detail += " (at byte " + strconv.Itoa(e.Offset) + ")"
+	located := e.Detail + " (at byte " + strconv.Itoa(e.Offset) + ")"
+	if e.Code == TooDeep {
+		return nil, located
 	}
-	return tokens, detail
+	if value, _ := New(data).locate(&tokens); value && len(tokens) > 0 {
+		return tokens, e.Detail
+	}
+	return tokens, located
 }
 
 // locate reads a value. At an error, path has the tokens of the innermost value at which it is, and value is true if
