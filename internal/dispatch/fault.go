@@ -30,7 +30,6 @@ func (f *faults) addTo(message int, field, code, detail string) {
 	*f = append(*f, Fault{Message: message, Field: field, Code: code, Detail: detail})
 }
 
-
 // CodeCancelled is the code of a fault after which no part of the campaign can be accepted.
 const CodeCancelled = "campaign_cancelled"
 

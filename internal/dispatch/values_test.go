@@ -90,8 +90,8 @@ func TestReadRequest_Detail(t *testing.T) {
 func TestReadRequest_Encoded(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		"\x1f\x8b\x08\x00\x00":       "unsupported_encoding ",
-		"\x1f\ufffd\x08\x00\x00":     "unsupported_encoding ",
+		"\x1f\x8b\x08\x00\x00":        "unsupported_encoding ",
+		"\x1f\ufffd\x08\x00\x00":      "unsupported_encoding ",
 		"{\xff":                       "unsupported_encoding ",
 		callWith(`{"nome":"Ana"}`):    "",
 		callWith(`{"nome":"\ud83d"}`): "invalid_utf8 /messages/17/vars/nome",

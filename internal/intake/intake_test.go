@@ -299,6 +299,17 @@ func (c *company) list(name string, numbers ...uint64) {
 
 const five = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n11988880003;c;Caio\n11988880004;d;Davi\n11988880005;e;Eva\n"
 
+// A line whose value has lost letters is left out, if the template needs the value.
+func TestSubmission_LostLetters(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.ready("Celular;Código;Nome;Loja\n11988880001;a;Jos\ufffd;Sul\n11988880002;b;Bia;S\ufffdo\n", nil)
+	want := []submission.LineFault{{Code: "invalid_utf8", Column: "nome", Lines: submission.Lines{Count: 1, First: []int{2}}}}
+	if diff := cmp.Diff(want, sub.Check.Findings.Omitted); diff != "" || sub.Check.Findings.Accepted != 1 {
+		t.Errorf("%d accepted, left out (-want +got):\n%s", sub.Check.Findings.Accepted, diff)
+	}
+}
+
 func TestSubmission_Findings(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)

@@ -95,7 +95,7 @@ var tokens = map[content.Part][]string{
 	content.PartTitle: {"title"}, content.PartDescription: {"description"}, content.PartCard: {},
 	content.PartMedia: {"media", "url"}, content.PartThumbnail: {"media", "thumbnailUrl"}, content.PartHeight: {"media", "height"},
 	content.PartMediaText: {"media", "contentDescription"},
-	content.PartFile: {"url"}, content.PartSuggestion: {"text"},
+	content.PartFile:      {"url"}, content.PartSuggestion: {"text"},
 	content.PartURL: {"url"}, content.PartWebview: {"webview"}, content.PartPhone: {"phone"},
 	content.PartLocation: {"location"}, content.PartLabel: {"location", "label"}, content.PartQuery: {"location", "query"},
 	content.PartEvent: {"event"}, content.PartEventTitle: {"event", "title"}, content.PartEventText: {"event", "description"},

@@ -158,6 +158,14 @@ var refusals = map[string]struct {
 		[]violation{{"", "too_long"}},
 	},
 
+	"a host of a value":   {suggestion(`"kind":"openUrl","text":"a","url":"https://{{+a}}.example/"`), []violation{{"/suggestions/1/url", "variable_in_host"}}},
+	"a URL after a value": {suggestion(`"kind":"openUrl","text":"a","url":"{{a}}?b=c"`), []violation{{"/suggestions/1/url", "variable_in_host"}}},
+	"a plus in a text":    {named(`"text":"Olá {{+nome}}"`), []violation{{"/text", "plus_outside_url"}}},
+	"description of media too long": {
+		named(`"card":{"title":"a","media":{"url":"https://a.example/a.png","contentDescription":"` + strings.Repeat("a", 201) + `"}}`),
+		[]violation{{"/card/media/contentDescription", "too_long"}},
+	},
+
 	"no JSON":               {`{`, []violation{{"", "malformed_json"}}},
 	"a name twice":          {`{"name":"a","name":"b"}`, []violation{{"", "duplicate_name"}}},
 	"half a surrogate pair": {`{"name":"\ud800"}`, []violation{{"/name", "invalid_utf8"}}},

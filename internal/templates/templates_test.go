@@ -351,6 +351,10 @@ func TestPreview(t *testing.T) {
 	if diff := cmp.Diff([]violation{{"/vars/nome", "missing_variable"}, {"/vars/pedido", "invalid_variable"}}, bad.Errors); diff != "" {
 		t.Error(diff)
 	}
+	lost := d.send(http.MethodPost, "/"+made.ID+"/preview", `{"version":1,"vars":{"nome":"Jos�","pedido":"\u0000"}}`)
+	if len(lost.Errors) != 2 || lost.Errors[0] != (violation{"/vars/nome", "invalid_utf8"}) || lost.Errors[1] != (violation{"/vars/pedido", "invalid_character"}) {
+		t.Errorf("errors of lost letters and NUL: %+v", lost.Errors)
+	}
 	d.send(http.MethodPost, "/"+made.ID+"/preview", `{"version":2}`).want(t, http.StatusNotFound, "version_not_found")
 	tooLong := d.send(http.MethodPost, "/"+made.ID+"/preview", `{"vars":{"nome":"`+strings.Repeat("a", 3072)+`","pedido":1}}`)
 	if diff := cmp.Diff([]violation{{"", "text_too_long"}}, tooLong.Errors); diff != "" {

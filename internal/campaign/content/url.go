@@ -64,7 +64,7 @@ func escaped(text string, keep func(i int) bool) string {
 // browserURL returns a URL as a browser requests it: without white space around it, its host in ASCII, and spaces,
 // letters with accents and other characters that no URL has escaped. It is a URL only if it was one.
 func browserURL(address string) string {
-	if !strings.ContainsFunc(address, unusual) {
+	if !unusual(address) {
 		return address
 	}
 	trimmed := strings.NewReplacer("\t", "", "\n", "").Replace(strings.TrimFunc(address, blankOrControl))
@@ -91,10 +91,26 @@ func browserURL(address string) string {
 	return host + path
 }
 
-// unusual reports whether a browser changes the character in some part of a URL.
-func unusual(r rune) bool {
-	return r <= ' ' || r > '~' || strings.ContainsRune("\"<>^`{}'\\", r)
+// unusual reports whether a URL has characters that a browser changes in some part of it.
+func unusual(address string) bool {
+	for i := range len(address) {
+		if changed[address[i]] {
+			return true
+		}
+	}
+	return false
 }
+
+// changed are the bytes that a browser changes in some part of a URL.
+var changed = func() (all [256]bool) {
+	for c := range all {
+		all[c] = c <= ' ' || c > '~'
+	}
+	for _, c := range []byte("\"<>^`{}'\\") {
+		all[c] = true
+	}
+	return all
+}()
 
 func blankOrControl(r rune) bool { return r <= ' ' || unicode.IsSpace(r) }
 

@@ -72,21 +72,21 @@ func TestRender_OpenURL(t *testing.T) {
 func TestRender_BrowserURL(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"https://e.example/a?b=c&d=%20#e":          "https://e.example/a?b=c&d=%20#e",
-		"https://e.example/promo verão":            "https://e.example/promo%20ver%C3%A3o",
+		"https://e.example/a?b=c&d=%20#e":           "https://e.example/a?b=c&d=%20#e",
+		"https://e.example/promo verão":             "https://e.example/promo%20ver%C3%A3o",
 		"https://e.example/?q=São Paulo&r='a'#aí b": "https://e.example/?q=S%C3%A3o%20Paulo&r=%27a%27#a%C3%AD%20b",
-		" https://e.example/a\n":                   "https://e.example/a",
-		"\u00a0https://e.example/a\u00a0":          "https://e.example/a",
-		"https://e.example/a\nb":                   "https://e.example/ab",
-		`https://e.example/a\b`:                    "https://e.example/a/b",
-		`https://e.example/{a}?{b}|c#"d"`:          "https://e.example/%7Ba%7D?{b}|c#%22d%22",
-		"https://maçã.com.br/pé":                   "https://xn--ma-tiap.com.br/p%C3%A9",
-		"https://MAÇÃ.com.br:8443/":                "https://xn--ma-tiap.com.br:8443/",
-		"https://ação.São-João.example?á":          "https://xn--ao-siap.xn--so-joo-3tae.example?%C3%A1",
-		"https://e.example":                        "https://e.example",
-		"https://e.example?ã#ã?ã":                  "https://e.example?%C3%A3#%C3%A3?%C3%A3",
-		"":                                         "",
-		"  ":                                       "  ",
+		" https://e.example/a\n":                    "https://e.example/a",
+		"\u00a0https://e.example/a\u00a0":           "https://e.example/a",
+		"https://e.example/a\nb":                    "https://e.example/ab",
+		`https://e.example/a\b`:                     "https://e.example/a/b",
+		`https://e.example/{a}?{b}|c#"d"`:           "https://e.example/%7Ba%7D?{b}|c#%22d%22",
+		"https://maçã.com.br/pé":                    "https://xn--ma-tiap.com.br/p%C3%A9",
+		"https://MAÇÃ.com.br:8443/":                 "https://xn--ma-tiap.com.br:8443/",
+		"https://ação.São-João.example?á":           "https://xn--ao-siap.xn--so-joo-3tae.example?%C3%A1",
+		"https://e.example":                         "https://e.example",
+		"https://e.example?ã#ã?ã":                   "https://e.example?%C3%A3#%C3%A3?%C3%A3",
+		"":                                          "",
+		"  ":                                        "  ",
 	} {
 		if got := link("{{v}}").Render([]string{address}).Suggestions[0].URL; got != want {
 			t.Errorf("the value %q: %s, want %s", address, got, want)
@@ -134,8 +134,8 @@ func TestFlaws_Host(t *testing.T) {
 func TestFlaws_PlusOutsideURL(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]content.Content{
-		"text":        {Text: "Olá {{+nome}}"},
-		"suggestion":  {Text: "Olá", Suggestions: content.Replies("{{ +nome }}")},
+		"text":         {Text: "Olá {{+nome}}"},
+		"suggestion":   {Text: "Olá", Suggestions: content.Replies("{{ +nome }}")},
 		"media's text": {Card: &content.Card{Media: &content.Media{URL: "https://e.example/a.png", ContentDescription: "{{+nome}}"}}},
 	} {
 		if flaws := c.Flaws(); len(flaws) != 1 || flaws[0].Code != content.FlawPlus {

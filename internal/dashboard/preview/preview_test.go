@@ -34,8 +34,12 @@ func TestMedia(t *testing.T) {
 		media content.Media
 		want  *preview.Media
 	}{
-		"none":               {content.Media{}, nil},
-		"image":              {content.Media{URL: "https://e.example/a"}, &preview.Media{Kind: "image", Word: "phone.image", URL: "https://e.example/a"}},
+		"none":  {content.Media{}, nil},
+		"image": {content.Media{URL: "https://e.example/a"}, &preview.Media{Kind: "image", Word: "phone.image", URL: "https://e.example/a"}},
+		"description": {
+			content.Media{URL: "https://e.example/a", ContentDescription: "Um tênis"},
+			&preview.Media{Kind: "image", Word: "phone.image", Text: "Um tênis", URL: "https://e.example/a"},
+		},
 		"plain http":         {content.Media{URL: "http://e.example/a"}, &preview.Media{Kind: "image", Word: "phone.image"}},
 		"variable":           {content.Media{URL: "{{foto}}"}, &preview.Media{Kind: "image", Word: "phone.image"}},
 		"variable, escaped":  {content.Media{URL: "https://e.example/%7B%7Bx%7D%7D"}, &preview.Media{Kind: "image", Word: "phone.image"}},

@@ -513,6 +513,44 @@ func TestEditor_WarnsOfStops(t *testing.T) {
 	}
 }
 
+// A phone's notification shows the first button that does not ask for the location.
+func TestEditor_Notification(t *testing.T) {
+	t.Parallel()
+	who := editing(t, campaign.Template{ID: templateID(0), Content: content.Content{Text: "Oi"}})
+	who.Header.Set("Hx-Request", "true")
+	for name, test := range map[string]struct {
+		first, second, says string
+	}{
+		"replies":  {`{"t":"Sim"}`, `{"t":"Não"}`, "one button, the first: “Sim”"},
+		"location": {`{"t":"Onde?","k":"requestLocation"}`, `{"t":"Não"}`, "one button, the first: “Não”"},
+		"none":     {`{"t":"Onde?","k":"requestLocation"}`, `{"t":" "}`, ""},
+	} {
+		page := who.Post(list+"/preview", url.Values{"kind": {"text"}, "card-title": {""}, "body": {"Oi"}, "s1": {test.first}, "s2": {test.second}})
+		if got := strings.Contains(page.Text(), "notification"); got != (test.says != "") || !strings.Contains(page.Text(), test.says) {
+			t.Errorf("%s: %s", name, page.Text())
+		}
+	}
+}
+
+// The description of a card's image is saved, and is the alternative text of its preview.
+func TestEditor_MediaText(t *testing.T) {
+	t.Parallel()
+	who := editing(t, campaign.Template{ID: templateID(0), Content: content.Content{Card: &content.Card{
+		Title: "Oi", Media: &content.Media{URL: "https://e.example/a.png", ContentDescription: "Um tênis \"azul\""},
+	}}})
+	page := who.Get(list + "/" + templateID(0) + "/edit")
+	for _, want := range []string{`name="card-media-text" type="text" autocomplete="off" value="Um tênis &#34;azul&#34;"`, `alt="Um tênis &#34;azul&#34;"`} {
+		if !strings.Contains(page.Body, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	who.Header.Set("Hx-Request", "true")
+	sent := url.Values{"kind": {"card"}, "card-title": {"Oi"}, "card-media": {"https://e.example/a.png"}, "card-media-text": {strings.Repeat("ã", 201)}}
+	if page := who.Post(list+"/preview", sent); !strings.Contains(page.Text(), "Description of the image or the video: 201 characters") {
+		t.Errorf("the preview says %s", page.Text())
+	}
+}
+
 // Only a change of the billing class is announced.
 func TestPreview_AnnouncesTheClass(t *testing.T) {
 	t.Parallel()

@@ -163,6 +163,7 @@ func TestAPI_StrictBody(t *testing.T) {
 		`[]`:                                     " invalid_type",
 		`null`:                                   " invalid_type",
 		`{`:                                      " malformed_json",
+		`{"numbers":["11987654321","\ud83d"]}`:   "/numbers/1 invalid_utf8",
 	} {
 		w.refuses(t, http.MethodPut, body, want)
 	}
