@@ -277,6 +277,7 @@ func (c *company) wantReady(sub submission.Submission) string {
 			Omitted: []submission.LineFault{{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{7}}}},
 			Zones:   map[window.Zone]int{window.SaoPaulo: 3},
 			ByZones: map[window.Set]campaign.ClassCounts{inSaoPaulo: sub.Check.Findings.Classes},
+			Outs:    []int{1, 2},
 		},
 	}
 	if sub.State != submission.StateReady || sub.Check.Hash == "" {
@@ -431,7 +432,10 @@ var deaths = map[string]death{
 	"a person ends the upload": {(*company).uploaded, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
 		return s.Finish(ctx, sub)
 	}), (*company).wantReady, 4},
-	"a person checks":             {(*company).mixedReady, request(check), (*company).wantReady, 2},
+	"a person checks": {(*company).mixedReady, request(check), (*company).wantReady, 2},
+	"a person reads it otherwise": {(*company).mixedReady, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
+		return s.Read(ctx, sub, submission.Reading{Hidden: true}, campaign.Template{Version: 1})
+	}), (*company).wantReady, 1},
 	"a person renames":            {(*company).mixedReady, rename(false), (*company).wantRenamed, 5},
 	"a person takes a template":   {(*company).mixedReady, rename(true), (*company).wantRenamed, 4},
 	"a person sends":              {(*company).mixedReady, request(send), (*company).wantSent, 4},
@@ -453,11 +457,11 @@ var deaths = map[string]death{
 	"a person withdraws": {(*company).asked, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
 		_, err := s.Decide(ctx, stepOf(intake.Withdraw, sub, ana, "approval.withdraw"))
 		return err
-	}), (*company).wantReady, 2},
+	}), (*company).wantReady, 1},
 	"a person reopens": {(*company).refused, request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
 		_, err := s.Decide(ctx, stepOf(intake.Reopen, sub, ana, "approval.reopen"))
 		return err
-	}), (*company).wantReady, 2},
+	}), (*company).wantReady, 1},
 	"a person saves a draft again":    {func(c *company) submission.Submission { return c.draft(five) }, saveDraft(chosen(mixed)), (*company).wantDraft, 5},
 	"a person keeps a draft's file":   {func(c *company) submission.Submission { return c.draft(mixed) }, saveDraft(kept), (*company).wantDraft, 5},
 	"a person makes a review a draft": {(*company).mixedReady, saveDraft(kept), (*company).wantDraft, 8},

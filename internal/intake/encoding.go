@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 
-	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
@@ -20,7 +19,9 @@ var errUnknownEncoding = errors.New("the encoding of a file is not known yet")
 // one only if there is such a line among the first ones: otherwise the check finds it.
 func readFirst(ctx context.Context, file io.ReaderAt, size int64, rows *sheet.File, next *submission.Submission) (*sheet.File, error) {
 	var err error
-	next.Columns.Encodings = nil
+	if next.Reading.Encoding == "" { // otherwise a person can choose another one
+		next.Columns.Encodings = nil
+	}
 	if next.Columns.First, err = rows.First(); err != nil {
 		return nil, err
 	}
@@ -72,18 +73,6 @@ func (r *reader) findEncoding(ctx, starting context.Context) error {
 		return err
 	}
 	return r.Worker.read(ctx, starting, saved)
-}
-
-// ReadAs reads a file that nobody has sent in another encoding, which a person has chosen.
-func (s *Service) ReadAs(ctx context.Context, sub submission.Submission, encoding string) error {
-	if !sheet.KnownEncoding(encoding) {
-		return &inputerr.Error{Code: "encoding", Detail: "the encoding is not known"}
-	}
-	if !sub.Editable() {
-		return nil
-	}
-	sub.State, sub.Reading.Encoding, sub.Columns.Encodings = submission.StateOpening, encoding, nil
-	return s.work(ctx, sub)
 }
 
 // noteAccents remembers the first part whose messages have words with accents, and rather one with lines that are not UTF-8.

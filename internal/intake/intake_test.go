@@ -321,9 +321,9 @@ func TestSubmission_Findings(t *testing.T) {
 		Accepted: 5, OptedOut: 1, Rejected: sub.Check.Findings.Rejected,
 		Classes: campaign.ClassCounts{Basic: 5}, OptedOutClasses: campaign.ClassCounts{Basic: 1},
 		Suppressed: map[int]int{1: 1}, SuppressedClasses: campaign.ClassCounts{Basic: 1},
-		Repeated: submission.Lines{Count: 1, First: []int{7}},
-		Zones:    map[window.Zone]int{window.SaoPaulo: 3},
-		ByZones:  map[window.Set]campaign.ClassCounts{inSaoPaulo: {Basic: 5}},
+		Repeated: submission.Lines{Count: 1, First: []int{7}}, Outs: sub.Check.Findings.Outs,
+		Zones:   map[window.Zone]int{window.SaoPaulo: 3},
+		ByZones: map[window.Set]campaign.ClassCounts{inSaoPaulo: {Basic: 5}},
 		Omitted: []submission.LineFault{
 			{Code: "missing_uid", Column: "uid", Lines: submission.Lines{Count: 1, First: []int{8}}},
 			{Code: "missing_variable", Column: "nome", Lines: submission.Lines{Count: 1, First: []int{9}}},

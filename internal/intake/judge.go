@@ -129,11 +129,7 @@ func (j *judged) addNoted() {
 }
 
 func gotNine(m submission.Message) bool {
-	if m.Written == "" {
-		return false
-	}
-	number, lacked := phone.ReadTyped(m.Written).WithNine()
-	return lacked && uint64(number.Number) == m.Number
+	return m.Written != "" && phone.ReadTyped(m.Written).GotNine(e164.Number(m.Number))
 }
 
 // noted returns a line that gets a message. The message has its variables.
@@ -237,11 +233,11 @@ func encodeOut(all []submission.LeftOut) []byte {
 	return b.Bytes()
 }
 
-// eachLeftOut yields the lines that were left out, in the order of the file. Erasures delete lines.
-func eachLeftOut(ctx context.Context, blobs Blobs, sub submission.Submission) iter.Seq2[submission.LeftOut, error] {
+// eachLeftOut yields the lines that were left out, in the order of the file, of some of their files. Erasures delete lines.
+func eachLeftOut(ctx context.Context, blobs Blobs, sub submission.Submission, numbers []int) iter.Seq2[submission.LeftOut, error] {
 	return func(yield func(submission.LeftOut, error) bool) {
-		for first := 1; first <= sub.Check.Outs; first += atOnce {
-			lines, err := readOuts(ctx, blobs, sub, first, min(atOnce, sub.Check.Outs-first+1))
+		for some := range slices.Chunk(numbers, atOnce) {
+			lines, err := readOuts(ctx, blobs, sub, some)
 			if err != nil {
 				yield(submission.LeftOut{}, err)
 				return
@@ -260,13 +256,21 @@ func eachLeftOut(ctx context.Context, blobs Blobs, sub submission.Submission) it
 	}
 }
 
+// allOuts returns the numbers of all files of lines that were left out.
+func allOuts(sub submission.Submission) (numbers []int) {
+	for n := range sub.Check.Outs {
+		numbers = append(numbers, n+1)
+	}
+	return numbers
+}
+
 // readOuts returns the lines of some files at once: a large list has a thousand of them.
-func readOuts(ctx context.Context, blobs Blobs, sub submission.Submission, first, count int) ([]byte, error) {
-	files := make([][]byte, count)
+func readOuts(ctx context.Context, blobs Blobs, sub submission.Submission, numbers []int) ([]byte, error) {
+	files := make([][]byte, len(numbers))
 	all, ctx := errgroup.WithContext(ctx)
-	for n := range files {
+	for i, number := range numbers {
 		all.Go(func() (err error) {
-			files[n], err = blobs.Get(ctx, sub.OutKey(first+n))
+			files[i], err = blobs.Get(ctx, sub.OutKey(number))
 			return err
 		})
 	}

@@ -117,7 +117,7 @@ func (r *reader) skip(ctx context.Context, rows *sheet.File) error {
 
 // leftOut returns the lines whose number can have another line.
 func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
-	for l, err := range eachLeftOut(ctx, r.Blobs, r.Submission) {
+	for l, err := range eachLeftOut(ctx, r.Blobs, r.Submission, allOuts(r.Submission)) {
 		if err != nil {
 			return nil, err
 		}
@@ -153,19 +153,7 @@ func (r *reader) messageOf(row sheet.Row) submission.Message {
 
 // numberOf returns the phone number of a line, and how it is written if it was changed.
 func (r *reader) numberOf(row sheet.Row) (number phone.Typed, written string) {
-	cell := row.ID(r.Columns.Phone)
-	read := phone.ReadTyped(cell)
-	number = read
-	if corrected, ok := r.Reading.Corrections[row.Line]; ok && read.Rejection != nil {
-		number = phone.ReadTyped(corrected)
-	}
-	if r.Reading.AddNine {
-		number, _ = number.WithNine()
-	}
-	if number != read {
-		written = cell
-	}
-	return number, written
+	return r.Reading.Number(row.Line, row.ID(r.Columns.Phone))
 }
 
 // fileFault returns the fault of an invalid file, or the error.
@@ -199,6 +187,7 @@ func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err
 	next.Check.ANSI, next.Check.Bytes = rows.ANSI(), r.source.BytesRead()
 	j.addTo(&next.Check.Findings)
 	r.addDoubled(&next.Check.Findings, j.part)
+	locate(&next.Check, r.Check.Findings)
 	if err := r.write(ctx, &next, j); err != nil {
 		return false, err
 	}
@@ -210,12 +199,15 @@ func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err
 	return more, err
 }
 
+// maxSymbol is the maximum number of characters of a word that a value repeats.
+const maxSymbol = 20
+
 // addDoubled counts the messages in which a value repeats the word next to its variable.
 func (r *reader) addDoubled(f *submission.Findings, messages part) {
 	for _, m := range messages {
 		for _, e := range r.edges {
 			if m.Number != 0 && e.Doubles(m.Vars[e.Variable]) {
-				f.Doubled = submission.Count(f.Doubled, m.Line, "", e.Variable)
+				f.Doubled = submission.Count(f.Doubled, m.Line, sheet.Cut(e.Text, maxSymbol), e.Variable)
 				break
 			}
 		}
@@ -289,7 +281,7 @@ func (r *reader) restart(ctx context.Context) error {
 func clone(f submission.Findings) submission.Findings {
 	f.Doubled = slices.Clone(f.Doubled)
 	f.General, f.Omitted, f.Rejected = slices.Clone(f.General), slices.Clone(f.Omitted), slices.Clone(f.Rejected)
-	f.Abroad = slices.Clone(f.Abroad)
+	f.Abroad, f.Outs = slices.Clone(f.Abroad), slices.Clone(f.Outs)
 	f.Suppressed, f.Zones, f.ByZones = maps.Clone(f.Suppressed), maps.Clone(f.Zones), maps.Clone(f.ByZones)
 	return f
 }

@@ -193,6 +193,9 @@ func (s *Service) Check(ctx context.Context, sub submission.Submission, columns 
 		return nil
 	}
 	beginCheck(&sub, t.Version)
+	if columns.Phone != sub.Columns.Phone { // the corrections are those of other numbers
+		sub.Reading.Corrections = nil
+	}
 	sub.Columns.Chosen = columns
 	if err := s.remember(ctx, sub); err != nil {
 		return err
@@ -238,7 +241,7 @@ func (s *Service) Message(ctx context.Context, sub submission.Submission, at int
 
 // LeftOut yields the lines that get no message, in the order of the file.
 func (s *Service) LeftOut(ctx context.Context, sub submission.Submission) iter.Seq2[submission.LeftOut, error] {
-	return eachLeftOut(ctx, s.Uploads, sub)
+	return eachLeftOut(ctx, s.Uploads, sub, allOuts(sub))
 }
 
 const (

@@ -52,6 +52,12 @@ func (t Typed) WithNine() (_ Typed, lacks bool) {
 	return Typed{Text: n.String(), Number: n}, true
 }
 
+// GotNine reports whether a number is a written one with the ninth digit that it lacks.
+func (t Typed) GotNine(number e164.Number) bool {
+	added, lacks := t.WithNine()
+	return lacks && added.Number == number
+}
+
 // Rejections of numbers that a person wrote.
 var (
 	rejectSigns = e164.NewRejection(

@@ -71,7 +71,9 @@ func (b *browser) importOptOuts(content string) {
 	b.t.Helper()
 	b.visit("/dashboard/people")
 	b.chooseFile(content)
-	b.click(`main form[enctype] button`, `.notice.good`)
+	b.click(`main form[enctype] button`, `#import`)
+	b.check("people-import-review")
+	b.click(`#import button`, `.notice.good`)
 }
 
 // chooseFile chooses a file in the form of a page.

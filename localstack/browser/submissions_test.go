@@ -68,7 +68,7 @@ func TestSubmission_Workbook(t *testing.T) {
 	b.run("choose the columns", chromedp.SetValue(`#phone`, "0"), chromedp.SetValue(`#uid`, "1"), chromedp.SetValue(`#v0`, "2"))
 	b.click(`form[action$="/columns"] button`, `form[action$="/confirm"] button`)
 	b.check("submission-review")
-	if shown := b.text(`main`); !strings.Contains(shown, "Enviar para 2 pessoas, 2 linhas ficam de fora") || !strings.Contains(shown, "1 linha com problema fica de fora") {
+	if shown := b.text(`main`); !strings.Contains(shown, "Enviar para 2 pessoas, 2 linhas ficam de fora") || !strings.Contains(shown, "O que ficou de fora") {
 		t.Errorf("the review shows %q", shown)
 	}
 	b.run("show the next person's message", chromedp.Click(`#sample a[href*="person=2"]`), chromedp.WaitVisible(`//*[@id="sample"]//*[contains(., "João")]`))

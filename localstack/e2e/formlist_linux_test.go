@@ -22,6 +22,7 @@ import (
 var withoutChange = []string{
 	"/dashboard/campaigns/new/columns", "/dashboard/campaigns/{campaignId}/messages", "/dashboard/templates/preview", "/dashboard/templates/{id}/preview", "/dashboard/settings/team/person",
 	"/dashboard/people", "/dashboard/people/find", "/dashboard/people/opt-outs/export", "/dashboard/people/opt-outs/removal",
+	"/dashboard/people/opt-outs/import", "/dashboard/people/opt-outs/files/{file}/reading", "/dashboard/lists/{name}/files/{file}/reading",
 	"/dashboard/settings/webhooks/{id}/test",
 	"/dashboard/lists/{name}/search", "/dashboard/lists/{name}/export", "/dashboard/lists/{name}/numbers",
 	"/dashboard/lists/{name}/uploads", "/dashboard/lists/{name}/uploads/chunk", "/dashboard/lists/{name}/uploads/finish",
@@ -158,7 +159,7 @@ func (w *formWalk) findMessage() {
 
 var peopleForms = []sentForm{
 	{form: "/dashboard/people/opt-outs/add", page: "/dashboard/people", first: url.Values{"phone": {"21987650003"}}, makes: "OPT#"},
-	{form: "/dashboard/people/opt-outs/import", page: "/dashboard/people", file: "phone\n21987650004\n", own: true},
+	{form: "/dashboard/people/opt-outs/files/{file}", page: "/dashboard/people/opt-outs/files/{file}", prepare: (*formWalk).addImport},
 	{
 		form: "/dashboard/people/opt-outs/remove", page: "POST /dashboard/people/opt-outs/removal?phone=21987650003",
 		first: url.Values{"asked": {"yes"}},
@@ -172,6 +173,19 @@ func (w *formWalk) addDoubt() {
 	reply := reaction.NewReply(time.Now(), "events/"+rand.Text(), "+5521987650005", "cancelar")
 	reply.Doubtful = true
 	must(w.t, w.c.store().SaveReply(w.t.Context(), w.kept["tenant"], reply))
+}
+
+// addImport sends a file of opt-outs.
+func (w *formWalk) addImport() {
+	w.t.Helper()
+	w.addFile(sentForm{form: "/dashboard/people/opt-outs/import", page: "/dashboard/people", file: "phone\n21987650004\n"})
+}
+
+// addFile sends the file of a form, and keeps its ID.
+func (w *formWalk) addFile(f sentForm) {
+	w.t.Helper()
+	review := w.submit(f, w.tab(f, nil))
+	w.kept["file"] = review.url.Path[strings.LastIndexByte(review.url.Path, '/')+1:]
 }
 
 // The list of the first form is the one of the others.
@@ -191,9 +205,7 @@ var listForms = []sentForm{
 // addListFile sends a file of numbers for the list.
 func (w *formWalk) addListFile() {
 	w.t.Helper()
-	f := sentForm{form: "/dashboard/lists/{name}/numbers", page: "/dashboard/lists/nao-um", file: "telefone\n21987650007\n"}
-	review := w.submit(f, w.tab(f, nil))
-	w.kept["file"] = review.url.Path[strings.LastIndexByte(review.url.Path, '/')+1:]
+	w.addFile(sentForm{form: "/dashboard/lists/{name}/numbers", page: "/dashboard/lists/nao-um", file: "telefone\n21987650007\n"})
 }
 
 var campaignForms = []sentForm{
@@ -233,6 +245,10 @@ var submissionForms = []sentForm{
 	{
 		form: "/dashboard/submissions/{campaignId}/columns", page: "/dashboard/submissions/{campaign}", prepare: (*formWalk).upload,
 		first: url.Values{"phone": {"0"}, "uid": {"1"}, "v0": {"2"}}, finish: func(w *formWalk) { w.reaches("What will be sent") },
+	},
+	{
+		form: "/dashboard/submissions/{campaignId}/reading", page: "/dashboard/submissions/{campaign}",
+		first: url.Values{"correct.3": {"21987650008"}}, finish: func(w *formWalk) { w.reaches("What will be sent") },
 	},
 	{
 		form: "/dashboard/submissions/{campaignId}/confirm", page: "/dashboard/submissions/{campaign}", makes: "META",
@@ -291,7 +307,7 @@ func (w *formWalk) upload() {
 	csrf := csrfField.FindStringSubmatch(w.open(w.env["BASE_URL"] + "/dashboard/campaigns").body)[1]
 	w.env["TEMPLATE_ID"] = w.kept["template"]
 	i := &submitter{w.visitor, w.c, csrf}
-	w.kept["campaign"] = strings.TrimPrefix(i.upload("submission "+rand.Text(), time.Now().Add(48*time.Hour).UTC().Format(time.RFC3339), "phone;uid;nome\n21987650007;a;Ana\n"), "/")
+	w.kept["campaign"] = strings.TrimPrefix(i.upload("submission "+rand.Text(), time.Now().Add(48*time.Hour).UTC().Format(time.RFC3339), "phone;uid;nome\n21987650007;a;Ana\n2187650008;b;Bia\n"), "/")
 }
 
 // reaches waits until the page of the import, or of its campaign, has a text.

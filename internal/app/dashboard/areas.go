@@ -118,16 +118,18 @@ func (a parts) campaignAreas(c app.Config) []area {
 		Events: sqs.New(c.AWS, c.EventsQueueURL, time.Now), Releases: releasescheduler.New(c),
 		Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 	}
-	store := campaignRows{a.rows, a.auth}
+	store, numberFiles := campaignRows{a.rows, a.auth}, &listfile.Store{Blobs: a.blobs, Stat: a.blobs.Stat}
 	return []area{
 		{overview.Area(), &overview.Pages{Store: store, Reads: a.reads, Now: time.Now}},
 		{campaigns.Area(), &campaigns.Pages{Store: store, Messages: a.queries, Controls: controls, OptOuts: a.optOuts, Now: time.Now}},
 		{exportpages.Area(), &exportpages.Pages{Exports: listRows{a.rows, a.exports}}},
 		{lists.Area(), &lists.Pages{
-			Book: &book.Book{Store: a.stores.Lists, Blobs: a.blobs, Now: time.Now}, Files: &listfile.Store{Blobs: a.blobs, Stat: a.blobs.Stat},
+			Book: &book.Book{Store: a.stores.Lists, Blobs: a.blobs, Now: time.Now}, Files: numberFiles,
 			Campaigns: a.rows, Origin: a.blobs.Origin, Now: time.Now,
 		}},
-		{contacts.Area(), &contacts.Pages{Store: contactRows{a.rows, a.queries}, OptOuts: a.optOuts, Reach: a.reach, Shards: optout.Shards, Now: time.Now}},
+		{contacts.Area(), &contacts.Pages{
+			Store: contactRows{a.rows, a.queries}, OptOuts: a.optOuts, Files: numberFiles, Reach: a.reach, Shards: optout.Shards, Now: time.Now,
+		}},
 	}
 }
 

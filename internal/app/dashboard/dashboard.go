@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/dashboard/audit"
 	"campaign-dispatch/internal/dashboard/signin"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/review"
 )
 
 // Handler returns the handler of the dashboard function.
@@ -62,7 +63,7 @@ type area struct {
 
 func routes(ui *web.UI, areas []area) http.Handler {
 	mux := http.NewServeMux()
-	var files []web.Area
+	files := []web.Area{review.Area()}
 	for _, a := range areas {
 		files = append(files, a.files)
 		a.pages.Register(ui, mux)

@@ -12,12 +12,12 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/suppression/listfile"
 )
 
 // Store reads campaigns, and finds their messages with their outcomes.
@@ -43,6 +43,7 @@ type Store interface {
 type Pages struct {
 	Store   Store
 	OptOuts *optout.Book
+	Files   *listfile.Store // of imports
 	Reach   reach.Lookup
 	Shards  int // of the opt-outs of a tenant
 	Now     func() time.Time
@@ -66,6 +67,10 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, doubtsPath, web.RoleAdmin, s.decide)
 	ui.Post(mux, Path+"/opt-outs/add", web.RoleAdmin, s.add)
 	ui.Post(mux, Path+"/opt-outs/import", web.RoleAdmin, s.upload)
+	ui.Get(mux, filesPath+"/{file}", web.RoleAdmin, s.review)
+	ui.Post(mux, filesPath+"/{file}", web.RoleAdmin, s.importNumbers)
+	ui.Post(mux, filesPath+"/{file}/reading", web.RoleAdmin, s.review)
+	ui.Get(mux, filesPath+"/{file}/refused", web.RoleAdmin, s.leftOut)
 	ui.Post(mux, Path+"/opt-outs/export", web.RoleAdmin, s.export) // POST: it writes the audit log
 	ui.Post(mux, Path+"/opt-outs/removal", web.RoleAdmin, s.confirm)
 	ui.Post(mux, Path+"/opt-outs/remove", web.RoleAdmin, s.remove)
@@ -73,6 +78,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, Path+"/find", web.RoleViewer, toList)
 	ui.Get(mux, Path+"/opt-outs/add", web.RoleViewer, toList)
 	ui.Get(mux, Path+"/opt-outs/import", web.RoleViewer, toList)
+	ui.Get(mux, filesPath+"/{file}/reading", web.RoleViewer, toFile)
 	ui.Get(mux, Path+"/opt-outs/removal", web.RoleViewer, toList)
 	ui.Get(mux, Path+"/opt-outs/remove", web.RoleViewer, toList)
 }
@@ -90,13 +96,11 @@ type listPage struct {
 	Exact   bool // Count includes all opt-outs
 	Files   []int
 	Faults  faults
-	Once    string
 }
 
 // faults are the errors of the page's forms.
 type faults struct {
-	Find, Add, Import string           // text keys
-	File              submission.Fault // why the imported file cannot be read
+	Find, Add, Import string // text keys
 }
 
 func (s *Pages) show(p *web.Page) error { return s.list(p, http.StatusOK, listPage{}) }
@@ -109,7 +113,7 @@ func (s *Pages) list(p *web.Page, status int, l listPage) (err error) {
 	if l.Count, l.Exact, err = s.OptOuts.Count(ctx, tenant); err != nil {
 		return err
 	}
-	l.Later, l.Files, l.Once = cursor != "", s.exportFiles(l.Count, l.Exact), web.FormToken()
+	l.Later, l.Files = cursor != "", s.exportFiles(l.Count, l.Exact)
 	return p.RenderStatus(status, "people.title", "people.html", l)
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/contacts"
@@ -33,6 +34,7 @@ import (
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/suppression/listfile"
 	"campaign-dispatch/internal/reach/suppression/lookup"
 )
 
@@ -233,6 +235,43 @@ type bench struct {
 	*webtest.Dashboard
 	lists  *optout.Book
 	doubts *doubted
+	kept   *kept
+}
+
+// kept has the files of imports in memory.
+type kept struct {
+	port.Uploads
+
+	mu      sync.Mutex
+	objects map[string][]byte
+}
+
+func (k *kept) Get(_ context.Context, key string) ([]byte, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if body, ok := k.objects[key]; ok {
+		return body, nil
+	}
+	return nil, campaign.ErrNotFound
+}
+
+func (k *kept) stat(ctx context.Context, key string) (tag string, size int64, err error) {
+	body, err := k.Get(ctx, key)
+	return "tag", int64(len(body)), err
+}
+
+func (k *kept) Put(_ context.Context, key string, body []byte, _ string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.objects[key] = body
+	return nil
+}
+
+func (k *kept) Delete(_ context.Context, key string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.objects, key)
+	return nil
 }
 
 func newBench(t *testing.T, campaigns int) bench {
@@ -245,11 +284,12 @@ func newBenchOf(t *testing.T, d *doubted, store contacts.Store) bench {
 	t.Helper()
 	var calls atomic.Int32
 	l := &optout.Book{Store: &shards{rows: map[string]map[int]campaign.OptOuts{}}, Now: func() time.Time { return noon }}
+	k := &kept{objects: map[string][]byte{}}
 	return bench{webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), contacts.Area(), &contacts.Pages{
-		Store: store, OptOuts: l, Shards: optout.Shards,
+		Store: store, OptOuts: l, Shards: optout.Shards, Files: &listfile.Store{Blobs: k, Stat: k.stat},
 		Reach: reach.Lookup{OptOuts: l, Lists: &lookup.Cache{Store: sent{}, Blobs: segments{}, Now: func() time.Time { return noon }}},
 		Now:   func() time.Time { return noon.Add(time.Duration(calls.Add(1)) * time.Second) }, // a later change wins
-	}, sending.Area()), l, d}
+	}, sending.Area()), l, d, k}
 }
 
 // optedOut reports whether ana opted out of acme's messages.
@@ -434,13 +474,30 @@ func TestRemove_FailedAudit(t *testing.T) {
 	}
 }
 
-// upload imports a file.
+// upload sends a file, and imports it if its review offers that.
 func upload(t *testing.T, who webtest.Person, content string) webtest.Answer {
+	t.Helper()
+	sent := sendFile(t, who, content)
+	if sent.Status != http.StatusSeeOther {
+		return sent
+	}
+	review := who.Get(sent.Location)
+	if review.Value("once") == "" {
+		return review
+	}
+	return who.Post(sent.Location, importForm(review))
+}
+
+func importForm(review webtest.Answer) url.Values {
+	return url.Values{"once": {review.Value("once")}, "column": {review.Value("column")}}
+}
+
+// sendFile sends a file.
+func sendFile(t *testing.T, who webtest.Person, content string) webtest.Answer {
 	t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	_ = form.WriteField("csrf", who.Session.CSRF)
-	_ = form.WriteField("once", who.Get(contacts.Path).Value("once"))
 	file, err := form.CreateFormFile("file", "lista.csv")
 	if err != nil {
 		t.Fatal(err)
@@ -466,12 +523,12 @@ func TestImport_Files(t *testing.T) {
 		"windows-1252":        {"n\xfamero;nome\n11987654321;Jo\xe3o\n", "1 number of", 1},
 		"repeated":            {"11987654321\n+5511987654321\n", "1 number of", 1},
 		"formulas":            {"=1+1\n@SUM(A1)\n11987654321\n", "Lines left out: 1", 1}, // the first line names the column,
-		"no column":           {"a;b\n11987654321;x\n", "none of them is named", 0},
+		"no column":           {"a;b\n11987654321;x\n", "Which column has the phone numbers", 0},
 		"no number":           {"telefone\nx\n", "no valid number", 0},
-		"empty":               {"", "no valid number", 0},
+		"empty":               {"", "that is not empty", 0},
 		"workbook":            {"PK\x03\x04\x00", "The workbook is damaged", 0},
 		"quote without a end": {"telefone\n\"11987654321\n", "Line 2: there is a quote", 0},
-		"more columns":        {"telefone;nome\n11987654321;x;y\n", "Line 2: it has 3 columns", 0},
+		"more columns":        {"telefone;nome\n11987654321;x;y\n", "columns", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,9 +1,6 @@
 package contacts
 
 import (
-	"context"
-	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -11,12 +8,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/intake/sheet"
-	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
-	"campaign-dispatch/internal/phone/e164"
-	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/reach/suppression/listfile"
 )
 
 func (s *Pages) add(p *web.Page) error {
@@ -107,36 +99,6 @@ func (s *Pages) remove(p *web.Page) error {
 	return p.Done(Path, "people.done.removed")
 }
 
-// upload records the numbers of a file as opt-outs, once for each form.
-func (s *Pages) upload(p *web.Page) error {
-	file, _, err := p.R.FormFile("file")
-	if err != nil {
-		return s.refused(p, faults{Import: "people.fault.file"})
-	}
-	defer file.Close()
-	numbers, skipped, fault, err := readNumbers(p.R.Context(), file)
-	if err != nil {
-		return err
-	}
-	if fault.Import != "" || fault.File.Code != "" {
-		return s.refused(p, fault)
-	}
-	if err := web.UseForm(p, "people.import_used", Path, "people.title"); err != nil {
-		return err
-	}
-	if err := p.Audit("people.import", strconv.Itoa(len(numbers))); err != nil {
-		return err
-	}
-	changes := make([]campaign.OptChange, len(numbers))
-	for i, n := range numbers {
-		changes[i] = campaign.OptChange{Phone: e164.Number(n).String(), Out: true, At: s.Now(), Origin: campaign.OriginFile}
-	}
-	if err := s.record(p, changes); err != nil {
-		return err
-	}
-	return p.Done(Path, p.KeyFor("people.done.imported", len(numbers)), p.Number(len(numbers)), p.Number(skipped))
-}
-
 // maxExported is the maximum number of opt-outs in a file: about 4 MB of Lambda's 6 MB.
 const maxExported = 150_000
 
@@ -185,31 +147,4 @@ func (s *Pages) exported(p *web.Page) ([]campaign.OptedOut, error) {
 		return nil, campaign.ErrNotFound
 	}
 	return s.OptOuts.ListShard(ctx, tenant, file-1, maxExported+1)
-}
-
-// readNumbers returns the numbers of a CSV file or an Excel workbook, and how many lines have none. fault says
-// why the file cannot be used.
-func readNumbers(ctx context.Context, file io.Reader) (numbers numberset.Set, skipped int, fault faults, err error) {
-	content, err := io.ReadAll(file)
-	if err != nil {
-		return nil, 0, fault, err
-	}
-	head, err := listfile.ReadHead(ctx, content, submission.Reading{})
-	if err == nil && head.Column < 0 {
-		return nil, 0, faults{Import: "people.fault.column"}, nil
-	}
-	var found listfile.Content
-	if err == nil {
-		found, err = listfile.Read(ctx, content, head.Column, submission.Reading{})
-	}
-	wrong, unusable := errors.AsType[*sheet.Error](err)
-	switch {
-	case unusable && wrong.Code != "empty" && wrong.Code != "no_rows":
-		return nil, 0, faults{File: wrong.Fault()}, nil
-	case err != nil && !unusable:
-		return nil, 0, fault, err
-	case len(found.Numbers) == 0:
-		return nil, 0, faults{Import: "people.fault.no_numbers"}, nil
-	}
-	return found.Numbers, len(found.Refused), fault, nil
 }

@@ -1,21 +1,16 @@
 package lists
 
 import (
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/review"
 	"campaign-dispatch/internal/dashboard/web/upload"
-	"campaign-dispatch/internal/intake/sheet"
-	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/reach/suppression/listfile"
 )
 
 func pathOf(l suppression.List) string { return Path + "/" + l.Name }
@@ -66,33 +61,18 @@ func (s *Pages) uploads(l suppression.List) upload.Uploads {
 // fileReview is what a file would change.
 type fileReview struct {
 	suppression.List
-	listfile.Head
-	listfile.Content
+	review.Numbers
 
-	File   string
-	Fault  submission.Fault // why the file cannot be used
-	Notice string           // text key
-	On     int              // numbers of the list now
-	Known  int              // numbers of the file that are on the list
+	Notice string // text key
+	On     int    // numbers of the list now
 	Once   string
 }
-
-// Path returns the path of the review.
-func (v fileReview) Path() string { return filePath(v.List, v.File) }
-
-// Choice returns the choice of the column.
-func (v fileReview) Choice() web.ColumnChoice {
-	return web.ColumnChoice{ID: "column", Column: v.Column, Header: v.Header}
-}
-
-// New returns how many numbers of the file are not on the list.
-func (v fileReview) New() int { return len(v.Numbers) - v.Known }
 
 // Gone returns how many numbers of the list the file does not have.
 func (v fileReview) Gone() int { return v.On - v.Known }
 
 func (s *Pages) review(p *web.Page, l suppression.List) error {
-	v, err := s.read(p, l, p.Query("column"))
+	v, err := s.read(p, l)
 	if err != nil {
 		return err
 	}
@@ -101,42 +81,21 @@ func (s *Pages) review(p *web.Page, l suppression.List) error {
 
 func (*Pages) showReview(p *web.Page, status int, v fileReview) error {
 	v.Once = web.FormToken()
+	if v.Wrong {
+		status, v.Notice = http.StatusUnprocessableEntity, "review.correct_wrong"
+	}
 	return p.RenderStatus(status, "lists.file_review", "lists_file.html", v)
 }
 
-// read reads the file of the path. column is the chosen one, "" for the one with a known name.
-func (s *Pages) read(p *web.Page, l suppression.List, column string) (v fileReview, err error) {
-	v = fileReview{List: l, File: p.R.PathValue("file")}
-	v.Column = -1
-	content, err := s.Files.Get(p.R.Context(), p.Session.Tenant, v.File)
-	if errors.Is(err, campaign.ErrNotFound) {
-		err = &web.Refusal{Status: http.StatusNotFound, Key: "lists.file_gone", To: pathOf(l), ToKey: "lists.one_title"}
-	}
-	if err != nil {
+// read reads the file of the path as the request says.
+func (s *Pages) read(p *web.Page, l suppression.List) (v fileReview, err error) {
+	v.List = l
+	v.Numbers, err = review.ReadNumbers(p, s.Files, filePath(l, p.R.PathValue("file")), pathOf(l), "lists.one_title")
+	if err != nil || !v.Usable() {
 		return v, err
 	}
-	v, err = s.readContent(p, v, content, column)
-	if wrong, ok := errors.AsType[*sheet.Error](err); ok {
-		v.Fault, err = wrong.Fault(), nil
-	}
-	return v, err
-}
-
-func (s *Pages) readContent(p *web.Page, v fileReview, content []byte, column string) (_ fileReview, err error) {
-	if v.Head, err = listfile.ReadHead(p.R.Context(), content, submission.Reading{}); err != nil {
-		return v, err
-	}
-	if column != "" {
-		v.Column = web.ColumnIn(column, v.Header)
-	}
-	if v.Column < 0 {
-		return v, nil
-	}
-	if v.Content, err = listfile.Read(p.R.Context(), content, v.Column, submission.Reading{}); err != nil {
-		return v, err
-	}
-	on, err := s.Book.Numbers(p.R.Context(), v.List)
-	v.On, v.Known = len(on), common(v.Numbers, on)
+	on, err := s.Book.Numbers(p.R.Context(), l)
+	v.On, v.Known = len(on), common(v.Content.Numbers, on)
 	return v, err
 }
 
@@ -150,20 +109,13 @@ func common(a, b numberset.Set) (n int) {
 	return n
 }
 
-// refused downloads the lines without a valid number, in the CSV format of Brazilian spreadsheets.
+// refused downloads the lines without a valid number.
 func (s *Pages) refused(p *web.Page, l suppression.List) error {
-	v, err := s.read(p, l, p.Query("column"))
+	v, err := s.read(p, l)
 	if err != nil {
 		return err
 	}
-	file := campaign.AppendRow(nil, web.CSVSeparator, p.T("sending.line"), p.T("sending.problem"), p.T("lists.phone"))
-	for _, line := range v.Refused {
-		var full bool
-		if file, full = p.AppendLine(file, strconv.Itoa(line.Line), p.RefusedNumber(line.Phone, line.Code), line.Phone); full {
-			break
-		}
-	}
-	return p.CSV("lists.refused_file", file)
+	return v.Download(p)
 }
 
 // modes are the changes that a review offers.
@@ -183,14 +135,14 @@ func (s *Pages) apply(p *web.Page, l suppression.List) error {
 	if err := web.UseForm(p, "lists.used", pathOf(l), "lists.one_title"); err != nil {
 		return err
 	}
-	v, err := s.read(p, l, p.Field("column"))
+	v, err := s.read(p, l)
 	if err != nil {
 		return err
 	}
-	if len(v.Numbers) == 0 {
+	if v.Wrong || len(v.Content.Numbers) == 0 {
 		return s.showReview(p, http.StatusUnprocessableEntity, v)
 	}
-	err = s.change(p, l, change(v.Numbers), "list."+mode)
+	err = s.change(p, l, change(v.Content.Numbers), "list."+mode)
 	if v.Notice = web.FaultOf("lists.fault.", err); v.Notice != "" {
 		return s.showReview(p, http.StatusConflict, v)
 	}
@@ -200,6 +152,6 @@ func (s *Pages) apply(p *web.Page, l suppression.List) error {
 	if err := s.Files.Delete(p.R.Context(), p.Session.Tenant, v.File); err != nil { // the bucket deletes it later
 		slog.WarnContext(p.R.Context(), "file of a list not deleted", "error", err)
 	}
-	n := map[string]int{"add": v.New(), "remove": v.Known, "replace": len(v.Numbers)}[mode]
+	n := map[string]int{"add": v.New(), "remove": v.Known, "replace": len(v.Content.Numbers)}[mode]
 	return p.Done(pathOf(l), p.KeyFor("lists.done."+mode, n), p.Number(n))
 }

@@ -67,6 +67,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, Path+"/{name}/uploads/finish", web.RoleAdmin, web.With(s.find, func(p *web.Page, l suppression.List) error { return s.uploads(l).Finish(p) }))
 	ui.Get(mux, Path+"/{name}/files/{file}", web.RoleAdmin, web.With(s.find, s.review))
 	ui.Post(mux, Path+"/{name}/files/{file}", web.RoleAdmin, web.With(s.find, s.apply))
+	ui.Post(mux, Path+"/{name}/files/{file}/reading", web.RoleAdmin, web.With(s.find, s.review))
 	ui.Get(mux, Path+"/{name}/files/{file}/refused", web.RoleAdmin, web.With(s.find, s.refused))
 	ui.Post(mux, Path+"/{name}/search", web.RoleViewer, web.With(s.find, s.search))
 	ui.Post(mux, Path+"/{name}/export", web.RoleAdmin, web.With(s.find, s.export)) // POST: it writes the audit log
@@ -74,12 +75,17 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	// The link to the other language leads to the path of a form.
 	ui.Get(mux, Path+"/{name}/settings", web.RoleViewer, web.With(s.find, toList))
 	ui.Get(mux, Path+"/{name}/numbers", web.RoleViewer, web.With(s.find, toList))
+	ui.Get(mux, Path+"/{name}/files/{file}/reading", web.RoleViewer, web.With(s.find, toFile))
 	ui.Get(mux, Path+"/{name}/search", web.RoleViewer, web.With(s.find, toList))
 	ui.Get(mux, Path+"/{name}/export", web.RoleViewer, web.With(s.find, toList))
 	ui.Get(mux, Path+"/{name}/delete", web.RoleViewer, web.With(s.find, toList))
 }
 
 func toList(p *web.Page, l suppression.List) error { return p.Redirect(pathOf(l)) }
+
+func toFile(p *web.Page, l suppression.List) error {
+	return p.Redirect(filePath(l, p.R.PathValue("file")))
+}
 
 // find returns the list that the path names.
 func (s *Pages) find(p *web.Page) (suppression.List, error) {

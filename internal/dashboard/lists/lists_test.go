@@ -270,7 +270,7 @@ func TestReview(t *testing.T) {
 	review := o.choose("nome;telefone\nAna;" + ana + "\nBia;(11) 98765-4322\nBia;11987654322\nRui;123\n")
 	page := o.admin.Get(review)
 	for _, want := range []string{
-		"Valid numbers 2", "New 1", "Already on the list 1", "Invalid 1", "Repeated numbers 1", "The list has 2 numbers now.",
+		"Valid numbers 2", "New 1", "Already on the list 1", "Lines left out 1", "Repeated numbers 1", "The list has 2 numbers now.",
 		"Add 1 number to the list", "Remove 1 number from the list", "Replacing the list removes 1 number that is not in the file.", "Replace the list with the 2 numbers",
 	} {
 		if !strings.Contains(page.Text(), want) {
@@ -387,21 +387,52 @@ func TestReview_FirstLineRefused(t *testing.T) {
 	o.create()
 	for _, first := range []string{"1187654321", "987654321", "(011) 8765-4321", "１１９８７６５４３２１", "11987654321 ramal 2"} {
 		review := o.choose("\n" + first + "\n" + bia + "\n")
-		if page := o.admin.Get(review); !strings.Contains(page.Text(), "Valid numbers 1") || !strings.Contains(page.Text(), "Invalid 1") {
+		if page := o.admin.Get(review); !strings.Contains(page.Text(), "Valid numbers 1") || !strings.Contains(page.Text(), "Lines left out 1") {
 			t.Errorf("%s: the page says %s", first, page.Text())
 		}
 		if refused := o.admin.Get(review + "/refused?column=0"); !strings.Contains(refused.Body, `"2";`) || !strings.Contains(refused.Body, first) {
 			t.Errorf("%s: refused:\n%s", first, refused.Body)
 		}
 		alone := o.admin.Get(o.choose(first + "\n"))
-		if !strings.Contains(alone.Text(), "Invalid 1") || !strings.Contains(alone.Text(), "no valid number") {
+		if !strings.Contains(alone.Text(), "Lines left out 1") || !strings.Contains(alone.Text(), "no valid number") {
 			t.Errorf("%s alone: the page says %s", first, alone.Text())
 		}
 	}
 	for _, name := range []string{"telefone", "Números 2026"} {
-		if page := o.admin.Get(o.choose(name + "\n" + bia + "\n")); !strings.Contains(page.Text(), "Invalid 0") {
+		if page := o.admin.Get(o.choose(name + "\n" + bia + "\n")); !strings.Contains(page.Text(), "Lines left out 0") {
 			t.Errorf("%s: the page says %s", name, page.Text())
 		}
+	}
+}
+
+// The review offers how the file is read, and its refused numbers to correct: the change has what it showed.
+func TestReview_Reading(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.create()
+	review := o.choose("telefone\n" + ana + "\n1187654322\n987654323\n" + ana + "\n")
+	page := o.admin.Get(review)
+	for _, want := range []string{
+		"Add the 9 to 1 number", "3 1187654322 +5511987654322", "4 987654323", "Repeated number: an earlier line has it 1 line", "5 " + ana, "Line 4: 987654323",
+	} {
+		if !strings.Contains(page.Text(), want) {
+			t.Errorf("no %q in %s", want, page.Text())
+		}
+	}
+	sent := url.Values{"column": {"0"}, "nine": {"1"}, "correct.4": {"11 98765-4323"}}
+	page = o.admin.Post(review+"/reading", sent)
+	if !strings.Contains(page.Text(), "Valid numbers 3") || !strings.Contains(page.Text(), "Add 3 numbers to the list") || strings.Contains(page.Body, "refused?column=0&amp;correct") {
+		t.Errorf("answered %d: %s", page.Status, page.Text())
+	}
+	values := form(page, "add")
+	values.Set("nine", page.Value("nine"))
+	values.Set("correct.4", page.Value("correct.4"))
+	o.admin.Post(review, values)
+	if diff := cmp.Diff([]string{ana, bia, caio}, o.on()); diff != "" {
+		t.Errorf("on the list (-want +got):\n%s", diff)
+	}
+	if a := o.admin.Get(review + "/reading"); a.Location != review {
+		t.Errorf("the address of the form leads to %q", a.Location)
 	}
 }
 
@@ -471,10 +502,10 @@ func TestForms(t *testing.T) {
 		}
 	}
 	review := o.choose(phonetest.File())
-	if page := o.admin.Get(review); !strings.Contains(page.Text(), fmt.Sprint("Invalid ", invalid)) {
+	if page := o.admin.Get(review); !strings.Contains(page.Text(), fmt.Sprint("Lines left out ", invalid)) {
 		t.Errorf("the review of %d invalid numbers says %s", invalid, page.Text())
 	}
-	refused := o.admin.Get(review + "/refused?column=0").Body
+	refused := o.admin.Get(review + "/refused?column=0&kind=invalid").Body
 	if lines := strings.Count(refused, "\n") - 1; lines != invalid {
 		t.Errorf("%d of %d invalid numbers are in the file:\n%s", lines, invalid, refused)
 	}

@@ -30,6 +30,9 @@ func (s *Pages) chooseColumns(p *web.Page) error {
 	if p.Stale(strconv.Itoa(t.Version)) { // its variables are others, or in another order
 		return s.render(p, http.StatusConflict, sub, "submission.look_again")
 	}
+	if sub.Undecided() {
+		return s.render(p, http.StatusUnprocessableEntity, sub, "review.choose")
+	}
 	chosen := columns(p, sub, t)
 	if len(chosen.Missing()) > 0 {
 		sub.Columns.Chosen, sub.State = chosen, submission.StateColumns

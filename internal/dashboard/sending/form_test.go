@@ -333,9 +333,10 @@ func TestReview_EveryLine(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review("phone;uid;nome\n11987654321;a;Jo\xe3o\n5511987654321;b;Bia\n119;c;Caio\n5,51199E+12;d;Davi\n;e;Eva\n11987654322;f;\n11987654323;;Gil\n", nil)
-	says(t, page, http.StatusOK, "Messages to send 1", "Lines with a problem 2", "Invalid numbers 3", "Repeated numbers 1", "not saved as “CSV UTF-8”", "Olá João",
-		"Send to 1 person, 6 lines are left out", "nome is missing 1 7", "The customer's code (uid) is missing 1 8")
-	for _, want := range []string{`"3";"Repeated number`, `"5";"Excel has shortened`, `"6";"The phone number is empty`, `"7";"nome is missing";"11987654322";"f";""`} {
+	says(t, page, http.StatusOK, "Messages to send 1", "Lines with a problem 2", "Invalid numbers 3", "Repeated numbers 1", "read as Windows-1252", "Olá João",
+		"Send to 1 person, 6 lines are left out", "nome is missing 1 line Line As in the file 7 11987654322",
+		"The customer's code (uid) is missing 1 line Line As in the file 8 11987654323")
+	for _, want := range []string{`"3";"Repeated number`, `"5";"Excel has shortened`, `"6";"The phone number is empty`, `"7";"nome is missing";"";"11987654322";"f";""`} {
 		if all := b.admin.Get(address + "/left-out").Body; !strings.Contains(all, want) {
 			t.Errorf("the download lacks %s:\n%s", want, all)
 		}
@@ -687,7 +688,7 @@ func TestErrorFile_Lines(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review("phone;uid;nome\n\n11987654321;a;Ana\n(11) 98765-4321;b;Bia\n119;c;Caio\n", nil)
-	says(t, page, http.StatusOK, "Messages to send 1", "1 repeated number is left out", "Lines: 4")
+	says(t, page, http.StatusOK, "Messages to send 1", "Repeated number: an earlier line has it 1 line", "4 11987654321")
 	b.confirm(page, address)
 	if len(b.handoffs.batches) != 1 {
 		t.Fatalf("handed on: %+v", b.handoffs.batches)

@@ -65,12 +65,18 @@ type Intake interface {
 	) (submission.Submission, error)
 	HasFile(ctx context.Context, sub submission.Submission) (bool, error)
 	Check(ctx context.Context, sub submission.Submission, columns submission.Chosen, t campaign.Template) error
+	// Read reads the file in another way.
+	Read(ctx context.Context, sub submission.Submission, reading submission.Reading, t campaign.Template) error
 	TooLate(sub submission.Submission) bool
 	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
 	NeedsApproval(ctx context.Context, sub submission.Submission) (bool, error)
 	// Decide returns intake.ErrNeedsApproval, with the submission, if a second person has to approve it.
 	Decide(ctx context.Context, step intake.Step) (submission.Submission, error)
 	LeftOut(ctx context.Context, sub submission.Submission) iter.Seq2[submission.LeftOut, error]
+	// FirstLines returns the first lines of each kind that get no message, or are noted.
+	FirstLines(ctx context.Context, sub submission.Submission, most int) ([]submission.LeftOut, error)
+	// Words returns the first words with accents, as they were read.
+	Words(ctx context.Context, sub submission.Submission) ([]string, error)
 	Message(ctx context.Context, sub submission.Submission, at int) (line int, vars map[string]string, err error)
 }
 
@@ -133,6 +139,7 @@ func (s *Pages) registerSubmissions(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, SubmissionsPath+"/{campaignId}/sample", web.RoleViewer, s.showSample)
 	ui.Get(mux, SubmissionsPath+"/{campaignId}/left-out", web.RoleAuthor, s.leftOut)
 	ui.Post(mux, SubmissionsPath+"/{campaignId}/columns", web.RoleAuthor, s.chooseColumns)
+	ui.Post(mux, SubmissionsPath+"/{campaignId}/reading", web.RoleAuthor, s.chooseReading)
 	ui.Post(mux, SubmissionsPath+"/{campaignId}/confirm", web.RoleAuthor, s.confirm)
 	ui.Post(mux, SubmissionsPath+"/{campaignId}/decide", web.RoleApprover, s.decide)
 	ui.Post(mux, SubmissionsPath+"/{campaignId}/withdraw", web.RoleAuthor, s.withdraw)

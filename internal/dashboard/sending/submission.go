@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/review"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/reach/suppression"
@@ -134,6 +134,11 @@ type view struct {
 	Unheard  string   // the reason of a refusal after another decision
 	CannotGo int      // people whose window does not open in time
 	OnLists  []onList // people whom lists keep from the message, by list
+	Words    string   // with accents, as they were read
+	Review   review.View
+	Noted    []review.Kind
+	Choices  review.Choices
+	Correct  []review.Correction
 	starting
 }
 
@@ -148,6 +153,7 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 	}
 	v.Changed = v.Template.Version != sub.TemplateVersion
 	v.Columns.Values = current(sub, v.Template.Variables())
+	v.Choices = review.NewChoices(sub.Reading, sub.Columns.Sheets, sub.Columns.Encodings, review.Source{Findings: sub.Check.Findings})
 	v.Own = sub.Approval.AskedBy == p.Session.Email
 	if notice == "approval.decided_before" {
 		v.Unheard = reason(p)
@@ -182,7 +188,7 @@ func (s *Pages) complete(p *web.Page, v *view) (err error) {
 	if v.Needed, err = s.Intake.NeedsApproval(p.R.Context(), v.Submission); err != nil {
 		return err
 	}
-	if v.OnLists, err = s.onLists(p, v.Check.Findings); err != nil {
+	if err := s.addReview(p, v); err != nil {
 		return err
 	}
 	v.Sample, err = s.sample(p, v.Submission, v.Template)
@@ -196,14 +202,13 @@ type onList struct {
 }
 
 // onLists returns the people whom lists keep from the message, by the lists' names.
-func (s *Pages) onLists(p *web.Page, f submission.Findings) ([]onList, error) {
-	names, err := s.listNames(p, f)
+func onLists(f submission.Findings, names map[int]string) []onList {
 	all := make([]onList, 0, len(f.Suppressed))
 	for list, people := range f.Suppressed {
 		all = append(all, onList{names[list], people})
 	}
 	slices.SortFunc(all, func(a, b onList) int { return cmp.Or(b.People-a.People, cmp.Compare(a.Name, b.Name)) })
-	return all, err
+	return all
 }
 
 // listNames returns the names of the lists by number. It reads nothing if no list keeps anybody from the message.
@@ -329,22 +334,8 @@ func (s *Pages) leftOut(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	kind := submission.Kind(p.Query("kind"))
-	header := append([]string{p.T("sending.line"), p.T("sending.problem")}, usedColumns(sub)...)
-	file := campaign.AppendRow(nil, web.CSVSeparator, header...)
-	for l, err := range s.Intake.LeftOut(p.R.Context(), sub) {
-		if err != nil {
-			return err
-		}
-		if kind == "" && l.Kind.Noted() || kind != "" && l.Kind != kind {
-			continue
-		}
-		var full bool
-		if file, full = p.AppendLine(file, slices.Concat([]string{strconv.Itoa(l.Line), problem(p, l, names)}, cellsOf(sub, l))...); full {
-			break
-		}
-	}
-	return p.CSV("submission.left_out_file", file)
+	d := review.Download{Header: usedColumns(sub), Lists: names, Cells: func(l submission.LeftOut) []string { return cellsOf(sub, l) }}
+	return d.Lines(p, s.Intake.LeftOut(p.R.Context(), sub))
 }
 
 // opened is a number of lines of a kind. Authors can open it to the lines.
@@ -386,43 +377,4 @@ func cellsOf(sub submission.Submission, l submission.LeftOut) []string {
 		cells = append(cells, l.Vars[v.Name])
 	}
 	return cells
-}
-
-func problem(p *web.Page, l submission.LeftOut, lists map[int]string) string {
-	switch l.Kind {
-	case submission.KindRepeated:
-		return p.T("submission.problem.repeated")
-	case submission.KindOptedOut:
-		return p.T("sending.opted_out")
-	case submission.KindSuppressed:
-		return p.T("sending.on_list", lists[l.List])
-	case submission.KindInvalid:
-		if shortened(l.Phone) {
-			return p.T("submission.problem.shortened")
-		}
-		return p.RefusedNumber(l.Phone, l.Code)
-	case submission.KindNine:
-		return p.T("submission.noted.nine", l.Meant)
-	case submission.KindAbroad:
-		return p.T("submission.noted.abroad", cmp.Or(l.Code, "?"), l.Meant)
-	case submission.KindFaulty:
-	}
-	return faultOf(p, l.Code, l.Column)
-}
-
-// shortened reports whether a spreadsheet has changed a number to a form like
-// 5,51199E+12.
-func shortened(number string) bool {
-	mantissa, exponent, found := strings.Cut(strings.ToUpper(number), "E+")
-	digits := "0123456789"
-	return found && strings.Trim(mantissa, digits+".,") == "" && exponent != "" && strings.Trim(exponent, digits) == ""
-}
-
-func (view) Problem(p *web.Page, f submission.LineFault) string { return faultOf(p, f.Code, f.Column) }
-
-func faultOf(p *web.Page, code, column string) string {
-	if key := "submission.problem." + code; p.Has(key) {
-		return p.T(key, column)
-	}
-	return p.Known("refusal."+code, code)
 }

@@ -52,7 +52,9 @@ type company struct {
 	owner                   string // of the template
 	policy                  reach.Policy
 	late                    bool
+	words                   []string
 	leftOut                 []submission.LeftOut
+	reading                 *submission.Reading
 	others                  []submission.Submission
 	admin, author, approver webtest.Person
 }
@@ -139,6 +141,21 @@ func (c *company) Check(_ context.Context, _ submission.Submission, columns subm
 	c.checked = columns
 	return nil
 }
+
+// Read records how the file is to be read.
+func (c *company) Read(_ context.Context, _ submission.Submission, reading submission.Reading, _ campaign.Template) error {
+	c.reading = &reading
+	return nil
+}
+
+func (c *company) Words(context.Context, submission.Submission) ([]string, error) {
+	return c.words, nil
+}
+
+func (c *company) FirstLines(context.Context, submission.Submission, int) ([]submission.LeftOut, error) {
+	return c.leftOut, nil
+}
+
 func (c *company) TooLate(submission.Submission) bool { return c.late }
 
 func (c *company) Quote(context.Context, submission.Submission) (intake.Quote, error) {
@@ -725,11 +742,11 @@ func TestLeftOut(t *testing.T) {
 	}
 	says(t, c.author.Get(path), http.StatusOK, "Send to 2 people, 3 lines are left out", "Download all lines that are left out")
 	got := c.author.Get(path + "/left-out")
-	want := "\ufeff\"Line\";\"Problem\";\"Celular\";\"\";\"Nome\"\r\n" +
-		"\"3\";\"nome is missing\";\"11988880001\";\"'=1+1\";\"\"\r\n" +
-		"\"4\";\"Repeated number: an earlier line has it\";\"11988880002\";\"b\";\"Bia\"\r\n" +
-		"\"5\";\"Excel has shortened the number. Format the column as Text and save again.\";\"5,51199E+12\";\"c\";\"Caio\"\r\n" +
-		"\"6\";\"Opted out (nothing is sent)\";\"11988880006\";\"d\";\"Davi\"\r\n"
+	want := "\ufeff\"Line\";\"Problem\";\"Corrected number\";\"Celular\";\"\";\"Nome\"\r\n" +
+		"\"3\";\"nome is missing\";\"\";\"11988880001\";\"'=1+1\";\"\"\r\n" +
+		"\"4\";\"Repeated number: an earlier line has it\";\"\";\"11988880002\";\"b\";\"Bia\"\r\n" +
+		"\"5\";\"Excel has shortened the number. Format the column as Text and save again.\";\"\";\"5,51199E+12\";\"c\";\"Caio\"\r\n" +
+		"\"6\";\"Opted out (nothing is sent)\";\"\";\"11988880006\";\"d\";\"Davi\"\r\n"
 	if diff := cmp.Diff(want, got.Body); diff != "" || got.Status != http.StatusOK {
 		t.Errorf("%d (-want +got):\n%s", got.Status, diff)
 	}

@@ -28,3 +28,11 @@ func ColumnIn(field string, header []string) int {
 	}
 	return n
 }
+
+// ColumnField returns the field of column.html that has a column, "" for none.
+func ColumnField(column int) string {
+	if column < 0 {
+		return ""
+	}
+	return strconv.Itoa(column)
+}

@@ -70,6 +70,14 @@ type Findings struct {
 	// ByZones are the classes of all accepted messages by the time zones in their part: the budget books each part by
 	// the hours of its own zones. The zone of other numbers is 0.
 	ByZones map[window.Set]campaign.ClassCounts `json:"byZones,omitempty"`
+
+	// Outs are the files of left out lines in which a kind of line is for the first time.
+	Outs []int `json:"outs,omitempty"`
+}
+
+// Kinds returns the number of kinds of lines that get no message, or are noted.
+func (f Findings) Kinds() int {
+	return len(f.Omitted) + len(f.Rejected) + len(f.Suppressed) + len(f.Abroad) + min(1, f.Repeated.Count) + min(1, f.OptedOut) + min(1, f.Nine.Count)
 }
 
 // mostByZones is the maximum number of ByZones, which are saved after each part. The parts after it count as having all
@@ -163,7 +171,7 @@ func (f Findings) OtherCountries() int { return total(f.Abroad) }
 
 // withoutLines returns the findings with the numbers of lines, but not which.
 func (f Findings) withoutLines() Findings {
-	f.Repeated.First, f.BadURLs.First, f.Nine.First = nil, nil, nil
+	f.Repeated.First, f.BadURLs.First, f.Nine.First, f.Outs = nil, nil, nil, nil
 	f.Rejected, f.Omitted = slices.Clone(f.Rejected), slices.Clone(f.Omitted)
 	f.Doubled, f.Abroad = slices.Clone(f.Doubled), slices.Clone(f.Abroad)
 	for _, faults := range [][]LineFault{f.Rejected, f.Omitted, f.Doubled, f.Abroad} {

@@ -1,5 +1,11 @@
 package submission
 
+import (
+	"slices"
+
+	"campaign-dispatch/internal/phone"
+)
+
 // Reading is how a file is read where the file leaves a choice. The zero value is how a file is read before a person
 // has chosen.
 type Reading struct {
@@ -20,4 +26,38 @@ type EncodingChoice struct {
 	Name string `json:"name"` // for Reading.Encoding
 	// Words are the first ones with accents, as they are in this encoding. They may be people's names.
 	Words []string `json:"words"`
+}
+
+// Number reads the number of a line. written is the cell if another number is read in its place, and else "".
+func (r Reading) Number(line int, cell string) (number phone.Typed, written string) {
+	read := phone.ReadTyped(cell)
+	number = read
+	if corrected := r.Corrections[line]; corrected != "" && read.Rejection != nil {
+		number = phone.ReadTyped(corrected)
+	}
+	if r.AddNine {
+		number, _ = number.WithNine()
+	}
+	if number != read {
+		written = cell
+	}
+	return number, written
+}
+
+// MaxCorrections is the maximum number of Corrections.
+const MaxCorrections = 20
+
+// Undecided reports whether a file leaves a choice that has to be made before the file is checked.
+func (r Reading) Undecided(c Columns) bool {
+	return len(c.Sheets) > 1 && r.Sheet == "" || len(c.Encodings) > 0 && r.Encoding == ""
+}
+
+// SameColumns reports whether another reading of the file has the same columns.
+func (r Reading) SameColumns(other Reading) bool {
+	return r.Sheet == other.Sheet && r.Encoding == other.Encoding
+}
+
+// HasEncoding reports whether an encoding is one of the choices, or none.
+func (c Columns) HasEncoding(name string) bool {
+	return name == "" || slices.ContainsFunc(c.Encodings, func(e EncodingChoice) bool { return e.Name == name })
 }

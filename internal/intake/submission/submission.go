@@ -200,11 +200,10 @@ func (s Submission) Closed() bool {
 	return s.State == StateSent || s.State == StateFailed || s.State == StateDiscarded
 }
 
-// Slim returns a closed submission without what only a person who decides needs: the columns, the
-// corrected numbers, and the lines of the findings. Lists read many closed submissions.
+// Slim returns a closed submission without what only a person who decides needs: the columns, the corrected numbers, and
+// the lines of the findings. Lists read many closed submissions.
 func (s Submission) Slim() Submission {
-	s.Columns.Header, s.Columns.First, s.Columns.Encodings, s.Columns.Sheets = nil, nil, nil, nil
-	s.Reading.Corrections = nil
+	s.Columns, s.Reading.Corrections = Columns{Chosen: s.Columns.Chosen}, nil
 	s.Check.Findings = s.Check.Findings.withoutLines()
 	return s
 }
@@ -218,9 +217,7 @@ func (s Submission) Working() bool {
 func (s Submission) Editable() bool { return s.State == StateColumns || s.State == StateReady }
 
 // Undecided reports whether a person has to say how the file is read, before it is checked.
-func (s Submission) Undecided() bool {
-	return len(s.Columns.Sheets) > 1 && s.Reading.Sheet == "" || len(s.Columns.Encodings) > 0 && s.Reading.Encoding == ""
-}
+func (s Submission) Undecided() bool { return s.Reading.Undecided(s.Columns) }
 
 // Replaceable reports whether nobody has decided about the submission: its form can have another file,
 // or become a draft.

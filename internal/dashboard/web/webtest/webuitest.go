@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/review"
 	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/settings/account"
@@ -118,7 +119,7 @@ func Serve(tb testing.TB, ui *web.UI, area web.Area, pages web.Pages, others ...
 	if ui.Store == nil {
 		ui.Store = d
 	}
-	loaded, err := loadedOf(append(others, area, upload.Area()))
+	loaded, err := loadedOf(append(others, area, upload.Area(), review.Area()))
 	if err != nil {
 		tb.Fatal(err)
 	}

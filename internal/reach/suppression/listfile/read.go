@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
@@ -66,15 +67,20 @@ func alone(err error) bool {
 // Content are the numbers of a file.
 type Content struct {
 	Numbers  numberset.Set
-	Findings submission.Findings  // what was rejected and repeated
+	Findings submission.Findings  // what was left out and repeated
 	Refused  []submission.LeftOut // the lines without a valid number, with the one that may be meant
+	Repeated []submission.LeftOut // the lines whose number an earlier line has
+	Noted    []submission.LeftOut // the lines whose number got the ninth digit, or is one of another country
 
-	all []e164.Number
+	reading submission.Reading
+	all     []e164.Number
+	lines   []int // of all
 }
 
 // Read reads the numbers in a column. The first line may be a number instead of names. A file that cannot
 // be used returns a *sheet.Error, as does a workbook of which reading does not say the sheet.
 func Read(ctx context.Context, content []byte, column int, reading submission.Reading) (c Content, err error) {
+	c.reading = reading
 	f, err := open(ctx, content, reading)
 	if err != nil {
 		return c, fmt.Errorf("open a file of numbers: %w", err)
@@ -94,13 +100,13 @@ func Read(ctx context.Context, content []byte, column int, reading submission.Re
 			return c, fmt.Errorf("read a file of numbers: %w", err)
 		}
 		if row.Fault != "" {
-			c.refuse(submission.LeftOut{Line: row.Line, Kind: submission.KindInvalid, Code: row.Fault, Phone: row.ID(column)})
+			c.refuse(submission.LeftOut{Line: row.Line, Kind: submission.KindFaulty, Code: row.Fault, Phone: row.ID(column)})
 			continue
 		}
 		c.add(row.Line, row.ID(column))
 	}
 	c.Numbers = numberset.New(c.all)
-	c.Findings.Repeated.Count = len(c.all) - len(c.Numbers)
+	c.findRepeated()
 	return c, nil
 }
 
@@ -110,21 +116,56 @@ func (c *Content) addHeader(line int, text string) {
 	if phone.MayBeNumber(text) {
 		c.add(line, text)
 	} else if n, rejection := phone.ParseTyped(text); rejection == nil {
-		c.all = append(c.all, n)
+		c.keep(line, n)
 	}
 }
 
 func (c *Content) add(line int, text string) {
-	n, rejection := phone.ParseTyped(text)
-	if rejection == nil {
-		c.all = append(c.all, n)
+	number, _ := c.reading.Number(line, text)
+	if why := number.Rejection; why != nil {
+		refused := submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: why.Code, Phone: text}
+		if why.Suggestion != 0 {
+			refused.Meant = why.Suggestion.String()
+		}
+		c.refuse(refused)
 		return
 	}
-	refused := submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: rejection.Code, Phone: text}
-	if rejection.Suggestion != 0 {
-		refused.Meant = rejection.Suggestion.String()
+	c.note(line, text, number.Number)
+	c.keep(line, number.Number)
+}
+
+// note remembers a number that got the ninth digit, or is one of another country.
+func (c *Content) note(line int, text string, n e164.Number) {
+	noted := submission.LeftOut{Line: line, Kind: submission.KindNine, Phone: text, Meant: n.String()}
+	switch {
+	case !n.Brazilian():
+		noted.Kind, noted.Code = submission.KindAbroad, phone.Country(n)
+	case !phone.ReadTyped(text).GotNine(n):
+		return
 	}
-	c.refuse(refused)
+	c.Findings.Count(noted)
+	c.Noted = append(c.Noted, noted)
+}
+
+func (c *Content) keep(line int, n e164.Number) {
+	c.all, c.lines = append(c.all, n), append(c.lines, line)
+}
+
+// findRepeated finds the lines whose number an earlier line has.
+func (c *Content) findRepeated() {
+	if len(c.all) == len(c.Numbers) {
+		return
+	}
+	seen := make([]bool, len(c.Numbers))
+	for i, n := range c.all {
+		at, _ := slices.BinarySearch(c.Numbers, uint64(n))
+		if seen[at] {
+			repeated := submission.LeftOut{Line: c.lines[i], Kind: submission.KindRepeated, Phone: n.String()}
+			c.Findings.Count(repeated)
+			c.Repeated = append(c.Repeated, repeated)
+		}
+		seen[at] = true
+	}
 }
 
 func (c *Content) refuse(l submission.LeftOut) {

@@ -1,0 +1,119 @@
+package contacts
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/review"
+	"campaign-dispatch/internal/phone/e164"
+)
+
+// filesPath is the path of the files whose import a person has not decided about.
+const filesPath = Path + "/opt-outs/files"
+
+func toFile(p *web.Page) error { return p.Redirect(filesPath + "/" + p.R.PathValue("file")) }
+
+// upload keeps the file of an import, and leads to its review.
+func (s *Pages) upload(p *web.Page) error {
+	chosen, _, err := p.R.FormFile("file")
+	if err != nil {
+		return s.refused(p, faults{Import: "people.fault.file"})
+	}
+	defer func() { _ = chosen.Close() }() // it is in memory
+	content, err := io.ReadAll(chosen)
+	if err != nil {
+		return err
+	}
+	file, err := s.Files.Put(p.R.Context(), p.Session.Tenant, content)
+	if web.FaultOf("", err) != "" {
+		return s.refused(p, faults{Import: "people.fault.file"})
+	}
+	if err != nil {
+		return err
+	}
+	return p.Redirect(filesPath + "/" + file)
+}
+
+// importReview is what an import would change. The known numbers have opted out.
+type importReview struct {
+	review.Numbers
+
+	Notice string // text key
+	Once   string
+}
+
+func (s *Pages) review(p *web.Page) error {
+	v, err := s.readImport(p)
+	if err != nil {
+		return err
+	}
+	return s.showImport(p, http.StatusOK, v)
+}
+
+func (*Pages) showImport(p *web.Page, status int, v importReview) error {
+	v.Once = web.FormToken()
+	if v.Wrong {
+		status, v.Notice = http.StatusUnprocessableEntity, "review.correct_wrong"
+	}
+	return p.RenderStatus(status, "people.import_review", "people_import.html", v)
+}
+
+func (s *Pages) readImport(p *web.Page) (v importReview, err error) {
+	path := filesPath + "/" + p.R.PathValue("file")
+	if v.Numbers, err = review.ReadNumbers(p, s.Files, path, Path, "people.title"); err != nil || !v.Usable() {
+		return v, err
+	}
+	out, err := s.OptOuts.Of(p.R.Context(), p.Session.Tenant, time.Time{})
+	if err != nil {
+		return v, err
+	}
+	for _, n := range v.Content.Numbers {
+		if out(e164.Number(n).String()) {
+			v.Known++
+		}
+	}
+	return v, nil
+}
+
+// importNumbers records the numbers of a reviewed file as opt-outs, once for each form.
+func (s *Pages) importNumbers(p *web.Page) error {
+	if err := web.UseForm(p, "people.import_used", Path, "people.title"); err != nil {
+		return err
+	}
+	v, err := s.readImport(p)
+	if err != nil {
+		return err
+	}
+	numbers := v.Content.Numbers
+	if v.Wrong || len(numbers) == 0 {
+		return s.showImport(p, http.StatusUnprocessableEntity, v)
+	}
+	if err := p.Audit("people.import", strconv.Itoa(len(numbers))); err != nil {
+		return err
+	}
+	changes := make([]campaign.OptChange, len(numbers))
+	for i, n := range numbers {
+		changes[i] = campaign.OptChange{Phone: e164.Number(n).String(), Out: true, At: s.Now(), Origin: campaign.OriginFile}
+	}
+	if err := s.record(p, changes); err != nil {
+		return err
+	}
+	if err := s.Files.Delete(p.R.Context(), p.Session.Tenant, v.File); err != nil { // the bucket deletes it later
+		slog.WarnContext(p.R.Context(), "file of an import not deleted", "tenant", p.Session.Tenant, "error", err)
+	}
+	return p.Done(Path, p.KeyFor("people.done.imported", len(numbers)), p.Number(len(numbers)), p.Number(len(v.Refused)))
+}
+
+// leftOut downloads the lines of a file that are left out.
+func (s *Pages) leftOut(p *web.Page) error {
+	v, err := s.readImport(p)
+	if err != nil {
+		return err
+	}
+	return v.Download(p)
+}

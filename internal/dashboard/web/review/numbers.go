@@ -1,0 +1,142 @@
+package review
+
+import (
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/sheet"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/reach/suppression/listfile"
+)
+
+// Numbers are the review of a file of numbers that is kept until a person has decided about it. How it is read stands in the
+// requests: in the query, and the corrected numbers in forms only, because access logs contain URLs.
+type Numbers struct {
+	listfile.Head
+	listfile.Content
+
+	Reading submission.Reading
+	File    string
+	Path    string           // of the review
+	Fault   submission.Fault // why the file cannot be used
+	Wrong   bool             // a corrected number is none
+	Known   int              // numbers of the file that are known
+}
+
+// New returns how many numbers of the file are not known.
+func (n Numbers) New() int { return len(n.Numbers) - n.Known }
+
+// Usable reports whether the numbers of the file can be used.
+func (n Numbers) Usable() bool { return n.Fault.Code == "" && !n.Undecided() && n.Column >= 0 }
+
+// Undecided reports whether a person has to say first how the file is read.
+func (n Numbers) Undecided() bool {
+	return n.Reading.Undecided(submission.Columns{Sheets: n.Sheets, Encodings: n.Encodings})
+}
+
+// ReadNumbers reads a file as the request says. A missing file is refused with a link to the page to, labelled toKey.
+func ReadNumbers(p *web.Page, files *listfile.Store, path, to, toKey string) (n Numbers, err error) {
+	n = Numbers{File: p.R.PathValue("file"), Path: path}
+	n.Column = -1
+	content, err := files.Get(p.R.Context(), p.Session.Tenant, n.File)
+	if errors.Is(err, campaign.ErrNotFound) {
+		err = &web.Refusal{Status: http.StatusNotFound, Key: "review.file_gone", To: to, ToKey: toKey}
+	}
+	if err != nil {
+		return n, err
+	}
+	n.Reading, n.Wrong = Sent(p)
+	err = n.read(p, content)
+	if wrong, ok := errors.AsType[*sheet.Error](err); ok {
+		n.Fault, err = wrong.Fault(), nil
+	}
+	return n, err
+}
+
+func (n *Numbers) read(p *web.Page, content []byte) (err error) {
+	if n.Head, err = listfile.ReadHead(p.R.Context(), content, n.Reading); err != nil {
+		return err
+	}
+	if column := p.R.FormValue("column"); column != "" {
+		n.Column = web.ColumnIn(column, n.Header)
+	}
+	if !n.Usable() {
+		return nil
+	}
+	n.Content, err = listfile.Read(p.R.Context(), content, n.Column, n.Reading)
+	return err
+}
+
+// ColumnChoice returns the choice of the column.
+func (n Numbers) ColumnChoice() web.ColumnChoice {
+	return web.ColumnChoice{ID: "column", Column: n.Column, Header: n.Header}
+}
+
+func (n Numbers) source() Source {
+	kept := n.query()
+	return Source{Findings: n.Findings, First: n.leftOut(), Download: func(of url.Values) string {
+		for name, values := range kept {
+			of[name] = values
+		}
+		return n.Path + "/refused?" + of.Encode()
+	}}
+}
+
+func (n Numbers) leftOut() []submission.LeftOut {
+	return slices.Concat(n.Refused, n.Repeated, n.Content.Noted)
+}
+
+// query returns the parameters that say how the file is read, but for corrected numbers.
+func (n Numbers) query() url.Values {
+	r := n.Reading
+	r.Corrections = nil
+	q := url.Values{"column": {web.ColumnField(n.Column)}}
+	for _, f := range Fields(r) {
+		q.Set(f.Name, f.Value)
+	}
+	return q
+}
+
+// Review returns what was left out.
+func (n Numbers) Review(p *web.Page) View { return New(p, n.source()) }
+
+// Noted returns what a person should look at.
+func (n Numbers) Noted(p *web.Page) []Kind { return Noted(p, n.source()) }
+
+// Choices returns what the file leaves to choose.
+func (n Numbers) Choices() Choices { return NewChoices(n.Reading, n.Sheets, n.Encodings, n.source()) }
+
+// Corrections returns the numbers that can be corrected.
+func (n Numbers) Corrections(p *web.Page) []Correction { return Corrections(p, n.Reading, n.Refused) }
+
+// Fields returns the fields with which a form keeps how the file is read.
+func (n Numbers) Fields() []Field {
+	return append(Fields(n.Reading), Field{"column", web.ColumnField(n.Column)})
+}
+
+// PlainFields returns Fields without the corrected numbers.
+func (n Numbers) PlainFields() []Field {
+	n.Reading.Corrections = nil
+	return n.Fields()
+}
+
+// Download answers with the lines that were left out.
+func (n Numbers) Download(p *web.Page) error {
+	d := Download{Header: []string{p.T("submission.phone")}, Cells: func(l submission.LeftOut) []string { return []string{l.Phone} }}
+	return d.Lines(p, eachOf(n.leftOut()))
+}
+
+func eachOf(lines []submission.LeftOut) iter.Seq2[submission.LeftOut, error] {
+	return func(yield func(submission.LeftOut, error) bool) {
+		for _, l := range lines {
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
+}

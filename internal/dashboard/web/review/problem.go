@@ -1,0 +1,45 @@
+package review
+
+import (
+	"strings"
+
+	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/submission"
+)
+
+// Problem returns why a line gets no message. lists are the names of lists, by number.
+func Problem(p *web.Page, l submission.LeftOut, lists map[int]string) string {
+	switch l.Kind {
+	case submission.KindRepeated:
+		return p.T("submission.problem.repeated")
+	case submission.KindOptedOut:
+		return p.T("sending.opted_out")
+	case submission.KindSuppressed:
+		return p.T("sending.on_list", lists[l.List])
+	case submission.KindInvalid:
+		if shortened(l.Phone) {
+			return p.T("submission.problem.shortened")
+		}
+		if l.Phone == "" { // the title of the kind
+			return p.Known("rejection."+l.Code, l.Code)
+		}
+		return p.RefusedNumber(l.Phone, l.Code)
+	case submission.KindNine:
+		return p.T("submission.noted.nine", l.Meant)
+	case submission.KindAbroad:
+		return p.T("submission.noted.abroad", country(p, l.Code), l.Meant)
+	case submission.KindFaulty:
+	}
+	if key := "submission.problem." + l.Code; p.Has(key) {
+		return p.T(key, l.Column)
+	}
+	return p.Known("refusal."+l.Code, l.Code)
+}
+
+// shortened reports whether a spreadsheet has changed a number to a form like
+// 5,51199E+12.
+func shortened(number string) bool {
+	mantissa, exponent, found := strings.Cut(strings.ToUpper(number), "E+")
+	digits := "0123456789"
+	return found && strings.Trim(mantissa, digits+".,") == "" && exponent != "" && strings.Trim(exponent, digits) == ""
+}
