@@ -527,7 +527,7 @@ func TestImport_Files(t *testing.T) {
 		"no number":           {"telefone\nx\n", "no valid number", 0},
 		"empty":               {"", "that is not empty", 0},
 		"workbook":            {"PK\x03\x04\x00", "The workbook is damaged", 0},
-		"quote without a end": {"telefone\n\"11987654321\n", "Line 2: there is a quote", 0},
+		"quote without a end": {"telefone\n\"11987654321\n", "A quote is open or out of place", 0},
 		"more columns":        {"telefone;nome\n11987654321;x;y\n", "columns", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,7 +68,7 @@ func TestImport_Download(t *testing.T) {
 		t.Errorf("the page shows %d of the first lines:\n%s", n, review.Text())
 	}
 	all := admin.Get(path + "/refused?column=0")
-	if want := "\"3\";\"The 9 after the area code is missing.\";\"+5511987654300\";\"1187654300\"\r\n"; strings.Count(all.Body, "\r\n") != 42 || !strings.Contains(all.Body, want) {
+	if want := "\"3\";\"The ninth digit of the mobile number is missing: it may be +5511987654300.\";\"+5511987654300\";\"1187654300\"\r\n"; strings.Count(all.Body, "\r\n") != 42 || !strings.Contains(all.Body, want) {
 		t.Errorf("all lines:\n%s", all.Body)
 	}
 	if one := admin.Get(path + "/refused?column=0&kind=invalid&code=invalid_form"); strings.Count(one.Body, "\r\n") != 2 || !strings.Contains(one.Body, `"x"`) {

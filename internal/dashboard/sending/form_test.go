@@ -333,7 +333,7 @@ func TestReview_EveryLine(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review("phone;uid;nome\n11987654321;a;Jo\xe3o\n5511987654321;b;Bia\n119;c;Caio\n5,51199E+12;d;Davi\n;e;Eva\n11987654322;f;\n11987654323;;Gil\n", nil)
-	says(t, page, http.StatusOK, "Messages to send 1", "Lines with a problem 2", "Invalid numbers 3", "Repeated numbers 1", "read as Windows-1252", "Olá João",
+	says(t, page, http.StatusOK, "Messages to send 1", "Lines with a problem 2", "Invalid numbers 3", "Repeated numbers 1", "not saved as “CSV UTF-8”", "Olá João",
 		"Send to 1 person, 6 lines are left out", "nome is missing 1 line Line As in the file 7 11987654322",
 		"The customer's code (uid) is missing 1 line Line As in the file 8 11987654323")
 	for _, want := range []string{`"3";"Repeated number`, `"5";"Excel has shortened`, `"6";"The phone number is empty`, `"7";"nome is missing";"";"11987654322";"f";""`} {

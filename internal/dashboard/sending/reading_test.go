@@ -88,19 +88,20 @@ func TestReview_Large(t *testing.T) {
 func TestReading_Choices(t *testing.T) {
 	t.Parallel()
 	c := reviewed(t, submission.LeftOut{Line: 5, Kind: submission.KindFaulty, Code: "hidden_row"}, refused(2, "missing_ninth_digit", "1187654321"))
-	c.stored.Columns.Sheets, c.stored.Reading.Sheet = []string{"Clientes", "Antigos"}, "Clientes"
+	c.stored.Columns.Sheet, c.stored.Columns.Sheets = "Clientes", []string{"Clientes", "Antigos"}
+	c.stored.Reading = submission.Reading{Sheet: "Clientes", Encoding: "windows-1252"} // the file leaves no choice of the encoding
 	page := c.author.Get(path)
 	says(t, page, http.StatusOK, "How the file is read", "Include the hidden row", "Add the 9 to 1 number", "For example, 1187654321 becomes +5511987654321.", "Sheet that was read: Clientes")
 	form := url.Values{"was": {"7"}, "choices": {"1"}, "sheet": {"Clientes"}, "hidden": {"1"}, "nine": {"1"}}
 	if a := c.author.Post(path+"/reading", form); a.Location != path {
 		t.Errorf("answered %d to %q", a.Status, a.Location)
 	}
-	if diff := cmp.Diff(&submission.Reading{Sheet: "Clientes", Hidden: true, AddNine: true}, c.reading); diff != "" {
+	if diff := cmp.Diff(&submission.Reading{Sheet: "Clientes", Encoding: "windows-1252", Hidden: true, AddNine: true}, c.reading); diff != "" {
 		t.Errorf("the reading (-want +got):\n%s", diff)
 	}
 	c.reading = nil
 	for name, change := range map[string]url.Values{
-		"an older page": {"was": {"6"}}, "an unknown sheet": {"sheet": {"x"}}, "an unknown encoding": {"encoding": {"x"}}, "no sheet": {"sheet": {""}},
+		"an older page": {"was": {"6"}}, "an unknown sheet": {"sheet": {"x"}}, "an unknown encoding": {"encoding": {"x"}},
 		"nothing new": {"hidden": {""}, "nine": {""}},
 	} {
 		asked := url.Values{}

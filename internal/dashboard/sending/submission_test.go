@@ -715,9 +715,9 @@ func TestLeftOut_Noted(t *testing.T) {
 		c.stored.Check.Findings.Count(l)
 	}
 	for kind, want := range map[string]string{
-		"nine":   `"3","It got the 9: the message goes to +5511988880001","1188880001","a"`,
-		"abroad": `"4","A number of another country (PT): the message goes to +351912345678","351912345678","b"`,
-		"":       `"5","The ninth digit of the mobile number is missing: it may be +5511988880002.","1188880002","c"`,
+		"nine":   `"3","It got the 9: the message goes to +5511988880001","+5511988880001","1188880001","a"`,
+		"abroad": `"4","A number of another country (Portugal): the message goes to +351912345678","+351912345678","351912345678","b"`,
+		"":       `"5","The ninth digit of the mobile number is missing: it may be +5511988880002.","","1188880002","c"`,
 	} {
 		got := c.author.Get(path + "/left-out?kind=" + kind)
 		if _, rows, _ := strings.Cut(strings.ReplaceAll(got.Body, ";", ","), "\n"); strings.Count(rows, "\n") != 1 || !strings.Contains(rows, want) {

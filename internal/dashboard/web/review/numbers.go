@@ -36,7 +36,7 @@ func (n Numbers) Usable() bool { return n.Fault.Code == "" && !n.Undecided() && 
 
 // Undecided reports whether a person has to say first how the file is read.
 func (n Numbers) Undecided() bool {
-	return n.Reading.Undecided(submission.Columns{Sheets: n.Sheets, Encodings: n.Encodings})
+	return n.Reading.Undecided(submission.Columns{Sheets: n.Sheets})
 }
 
 // ReadNumbers reads a file as the request says. A missing file is refused with a link to the page to, labelled toKey.
@@ -109,7 +109,7 @@ func (n Numbers) Review(p *web.Page) View { return New(p, n.source()) }
 func (n Numbers) Noted(p *web.Page) []Kind { return Noted(p, n.source()) }
 
 // Choices returns what the file leaves to choose.
-func (n Numbers) Choices() Choices { return NewChoices(n.Reading, n.Sheets, n.Encodings, n.source()) }
+func (n Numbers) Choices() Choices { return NewChoices(n.Reading, n.Sheets, nil, n.source()) }
 
 // Corrections returns the numbers that can be corrected.
 func (n Numbers) Corrections(p *web.Page) []Correction { return Corrections(p, n.Reading, n.Refused) }
