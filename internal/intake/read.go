@@ -153,7 +153,7 @@ func (r *reader) messageOf(row sheet.Row) submission.Message {
 
 // numberOf returns the phone number of a line, and how it is written if it was changed.
 func (r *reader) numberOf(row sheet.Row) (number phone.Typed, written string) {
-	return r.Reading.Number(row.Line, row.ID(r.Columns.Phone))
+	return sheet.NumberOf(r.Reading, row.Line, row.ID(r.Columns.Phone))
 }
 
 // fileFault returns the fault of an invalid file, or the error.

@@ -1,10 +1,6 @@
 package submission
 
-import (
-	"slices"
-
-	"campaign-dispatch/internal/phone"
-)
+import "slices"
 
 // Reading is how a file is read where the file leaves a choice. The zero value is how a file is read before a person
 // has chosen.
@@ -26,22 +22,6 @@ type EncodingChoice struct {
 	Name string `json:"name"` // for Reading.Encoding
 	// Words are the first ones with accents, as they are in this encoding. They may be people's names.
 	Words []string `json:"words"`
-}
-
-// Number reads the number of a line. written is the cell if another number is read in its place, and else "".
-func (r Reading) Number(line int, cell string) (number phone.Typed, written string) {
-	read := phone.ReadTyped(cell)
-	number = read
-	if corrected := r.Corrections[line]; corrected != "" && read.Rejection != nil {
-		number = phone.ReadTyped(corrected)
-	}
-	if r.AddNine {
-		number, _ = number.WithNine()
-	}
-	if number != read {
-		written = cell
-	}
-	return number, written
 }
 
 // MaxCorrections is the maximum number of Corrections.

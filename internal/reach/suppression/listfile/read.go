@@ -121,7 +121,7 @@ func (c *Content) addHeader(line int, text string) {
 }
 
 func (c *Content) add(line int, text string) {
-	number, _ := c.reading.Number(line, text)
+	number, _ := sheet.NumberOf(c.reading, line, text)
 	if why := number.Rejection; why != nil {
 		refused := submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: why.Code, Phone: text}
 		if why.Suggestion != 0 {
