@@ -44,7 +44,7 @@ func TestRead_States(t *testing.T) {
 		}{
 			"hidden rows":       {submission.Reading{Hidden: true}, 1, submission.StateChecking},
 			"another sheet":     {submission.Reading{Sheet: "b"}, 1, submission.StateOpening},
-			"another encoding":  {submission.Reading{Encoding: "b"}, 1, submission.StateOpening},
+			"another encoding":  {submission.Reading{Encoding: "ibm850"}, 1, submission.StateOpening},
 			"a newer template":  {submission.Reading{AddNine: true}, 2, submission.StateOpening},
 			"too many numbers":  {submission.Reading{Corrections: numbersOf(submission.MaxCorrections + 1)}, 1, state},
 			"corrected numbers": {submission.Reading{Corrections: numbersOf(submission.MaxCorrections)}, 1, submission.StateChecking},

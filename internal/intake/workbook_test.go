@@ -110,7 +110,7 @@ func TestTake_DoubledSymbol(t *testing.T) {
 	_, err := c.store.PutTemplate(t.Context(), c.t1)
 	c.must(err)
 	sub := c.take(twoSheets(t, headerRow+personRow("5511988880001", "")+personRow("5511988880002", ""), ""), time.Minute)
-	want := []submission.LineFault{{Column: "nome", Lines: submission.Lines{Count: 2, First: []int{2, 3}}}}
+	want := []submission.LineFault{{Code: "R$", Column: "nome", Lines: submission.Lines{Count: 2, First: []int{2, 3}}}}
 	if diff := cmp.Diff(want, sub.Check.Findings.Doubled); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
