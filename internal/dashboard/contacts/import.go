@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -68,16 +67,8 @@ func (s *Pages) readImport(p *web.Page) (v importReview, err error) {
 	if v.Numbers, err = review.ReadNumbers(p, s.Files, path, Path, "people.title"); err != nil || !v.Usable() {
 		return v, err
 	}
-	out, err := s.OptOuts.Of(p.R.Context(), p.Session.Tenant, time.Time{})
-	if err != nil {
-		return v, err
-	}
-	for _, n := range v.Content.Numbers {
-		if out(e164.Number(n).String()) {
-			v.Known++
-		}
-	}
-	return v, nil
+	v.Known, err = s.OptOuts.CountOut(p.R.Context(), p.Session.Tenant, v.Content.Numbers)
+	return v, err
 }
 
 // importNumbers records the numbers of a reviewed file as opt-outs, once for each form.

@@ -9,6 +9,7 @@ import (
 
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 )
 
@@ -81,6 +82,28 @@ type known struct {
 // later. since is the time of another function's clock: opt-outs that were read less than a second after it
 // are read again.
 func (b *Book) Of(ctx context.Context, tenant string, since time.Time) (func(phone string) bool, error) {
+	numbers, err := b.read(ctx, tenant, since)
+	if err != nil {
+		return nil, err
+	}
+	return numbers.Has, nil
+}
+
+// CountOut returns how many of some numbers opted out of a tenant's messages, as of the last 30 seconds.
+func (b *Book) CountOut(ctx context.Context, tenant string, some numberset.Set) (n int, err error) {
+	numbers, err := b.read(ctx, tenant, time.Time{})
+	if err != nil {
+		return 0, err
+	}
+	for _, number := range some {
+		if numbers.Has(e164.Number(number).String()) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (b *Book) read(ctx context.Context, tenant string, since time.Time) (*Numbers, error) {
 	k := b.known(tenant)
 	k.loading.Lock()
 	defer k.loading.Unlock()
@@ -89,14 +112,14 @@ func (b *Book) Of(ctx context.Context, tenant string, since time.Time) (func(pho
 	b.mu.Unlock()
 	now := b.Now()
 	if before != nil && now.Sub(at) < optOutTTL && !at.Before(since.Add(clockMargin)) {
-		return before.Has, nil
+		return before, nil
 	}
 	numbers, err := b.refresh(ctx, tenant, before)
 	if err != nil {
 		return nil, fmt.Errorf("look up opt-outs: %w", err)
 	}
 	b.keep(tenant, k, numbers, now)
-	return numbers.Has, nil
+	return numbers, nil
 }
 
 func (b *Book) known(tenant string) *known {
