@@ -177,7 +177,7 @@ func TestMaker_Rejected(t *testing.T) {
 	got := c.made(export.Request{Kind: export.Rejected, Language: "pt-BR"})
 	want := lines(
 		`"Linha","Número","Código","Motivo"`,
-		`"7","12","wrong_length","Número com dígitos a mais ou a menos: no Brasil são DDD e mais 8 ou 9 dígitos."`,
+		`"7","12","wrong_length","O número tem dígitos a mais ou a menos."`,
 		`"8","'@x","new","New."`,
 		`"9","1187654321","missing_ninth_digit","Falta o 9 depois do DDD. Talvez seja +5511987654321."`,
 		`"10","(11) 98765-4321","invalid_form","O número tem letras ou sinais. Escreva só os dígitos, com DDD. Talvez seja +5511987654321."`,

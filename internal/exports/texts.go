@@ -1,7 +1,6 @@
 package exports
 
 import (
-	"cmp"
 	_ "embed"
 	"encoding/json"
 	"strings"
@@ -19,12 +18,10 @@ var textsFile []byte
 
 type statusText struct{ PT, EN string }
 
-// texts are the headings by language, the texts of statuses in the languages of the pages, and the
-// Portuguese texts of rejections by code. The English ones are those of the API.
+// texts are the headings by language, and the texts of statuses in the languages of the pages.
 var texts = sync.OnceValue(func() (t struct {
-	Headings   map[string]map[string]string
-	Statuses   map[string]statusText
-	Rejections map[string]string
+	Headings map[string]map[string]string
+	Statuses map[string]statusText
 },
 ) {
 	if err := json.Unmarshal(textsFile, &t); err != nil {
@@ -137,10 +134,10 @@ func (t *table) rejection(l campaign.ErrorLine) string {
 	if t.Language != portuguese {
 		return l.Reason
 	}
-	if r := phone.Refusal(l.Phone, l.Code); r != nil && r.InPortuguese() != "" {
+	if r := phone.Refusal(l.Phone, l.Code); r != nil {
 		return r.InPortuguese()
 	}
-	return cmp.Or(texts().Rejections[l.Code], l.Reason)
+	return l.Reason
 }
 
 func (t *table) reason(c campaign.Change) string {

@@ -26,15 +26,9 @@ func TestTexts_AsInTheDashboard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var texts struct {
-		Statuses   map[string]words
-		Rejections map[string]string
-	}
+	var texts struct{ Statuses map[string]words }
 	read("texts.json", &texts)
-	messages, rejections := maps.Clone(texts.Statuses), map[string]words{}
-	for code, text := range texts.Rejections {
-		rejections[code] = words{PT: text}
-	}
+	messages := maps.Clone(texts.Statuses)
 	delete(messages, "not_accepted") // of people without a message
 	chosen := maps.Clone(texts.Statuses)
 	delete(chosen, "opted_out") // a code of messages that were not sent, no status
@@ -47,16 +41,12 @@ func TestTexts_AsInTheDashboard(t *testing.T) {
 	}{
 		{"../dashboard/campaigns/texts.json", "campaigns.outcome.", messages},
 		{"../dashboard/exports/texts.json", "exports.status.", chosen},
-		{"../dashboard/web/pages/texts.json", "rejection.", rejections},
 	} {
 		var all map[string]words
 		read(group.path, &all)
 		want := map[string]words{}
 		for key, text := range all {
 			if code, ok := strings.CutPrefix(key, group.prefix); ok {
-				if group.prefix == "rejection." {
-					text.EN = "" // the API's
-				}
 				want[code] = text
 			}
 		}

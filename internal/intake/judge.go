@@ -142,9 +142,7 @@ func noted(m submission.Message, kind submission.Kind, code string) submission.L
 // invalid returns a line with an invalid number, and the one that may be meant.
 func invalid(m submission.Message, why dispatch.Rejection) submission.LeftOut {
 	l := leftOut(m, submission.KindInvalid, why.Code, "")
-	if why.Suggestion != 0 {
-		l.Meant = why.Suggestion.String()
-	}
+	l.Meant = why.Meant()
 	return l
 }
 

@@ -31,7 +31,8 @@ func ParseTyped(s string) (e164.Number, *e164.Rejection) {
 	return t.Number, t.Rejection
 }
 
-// Refusal returns why a number of a file or of a call is refused with a code, nil if it is not.
+// Refusal returns why a number of a file or of a call was refused with a code. If the number alone does not say it, it is what
+// is true of all numbers with the code, nil for an unknown code.
 func Refusal(written, code string) *e164.Rejection {
 	if _, rejection := ParseTyped(written); rejection != nil && rejection.Code == code {
 		return rejection
@@ -39,7 +40,7 @@ func Refusal(written, code string) *e164.Rejection {
 	if _, rejection := Parse([]byte(written)); rejection != nil && rejection.Code == code {
 		return rejection
 	}
-	return nil
+	return e164.ByCode(code)
 }
 
 // Country returns the country of a valid number, as its code of two letters of ISO 3166. It is "" for a number of no
@@ -74,7 +75,7 @@ var (
 	rejectForeignNumber = e164.NewRejection(
 		e164.InvalidNumber,
 		"The country whose code this number begins with has no such number.",
-		"O país do código com que este número começa não tem número assim.",
+		"Não existe número assim no país do código com que ele começa.",
 	)
 )
 

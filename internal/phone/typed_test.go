@@ -70,7 +70,8 @@ func TestRejection_Portuguese(t *testing.T) {
 	}
 }
 
-// The reason is found again by the number and its code, of a call or of a file.
+// The reason is found again by the number and its code, of a call or of a file. A number that would get another code today has
+// the sentence of its code.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ written, code, want string }{
@@ -81,8 +82,31 @@ func TestRefusal(t *testing.T) {
 		{"11987654321", e164.InvalidForm, ""},
 	} {
 		r := phone.Refusal(test.written, test.code)
-		if test.want == "" && r != nil || test.want != "" && (r == nil || r.Code != test.code || r.Suggestion.String() != test.want) {
+		if test.want == "" && r != e164.ByCode(test.code) || test.want != "" && (r.Code != test.code || r.Suggestion.String() != test.want) {
 			t.Errorf("%q with %s: %+v, want %s", test.written, test.code, r, test.want)
+		}
+	}
+	if r := phone.Refusal("11987654321", "new"); r != nil {
+		t.Errorf("an unknown code is %+v", r)
+	}
+}
+
+// What is said of all numbers with a code names none of them. A code with one sentence has it for each number.
+func TestByCode(t *testing.T) {
+	t.Parallel()
+	for code, written := range map[string]string{
+		e164.Empty: "", e164.MissingNinthDigit: "1187654321", e164.MissingAreaCode: "951234567", e164.UnknownAreaCode: "10987654321",
+		e164.NoAreaCode: "40041234", e164.InvalidForm: "0219876543210", e164.WrongLength: "+5511", e164.InvalidNumber: "11887654321",
+	} {
+		_, one := phone.ParseTyped(written)
+		all := e164.ByCode(code)
+		if one == nil || all == nil || one.Code != code || all.Code != code {
+			t.Errorf("%s: %+v of one number, %+v of all", code, one, all)
+			continue
+		}
+		several := code == e164.InvalidForm || code == e164.WrongLength || code == e164.InvalidNumber
+		if same := one.English == all.English && one.Portuguese == all.Portuguese; same == several || all.Suggestion != 0 || all.English == "" || all.Portuguese == "" {
+			t.Errorf("%s: %+v of one number, %+v of all", code, one, all)
 		}
 	}
 }

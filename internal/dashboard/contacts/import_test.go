@@ -34,8 +34,8 @@ func TestImport_Review(t *testing.T) {
 	review := webtest.Light(t, admin, path)
 	admin.Language = "en"
 	review = admin.Get(path)
-	shows(t, review, http.StatusOK, "Valid numbers 2", "New 1", "Already on the list 1", "Lines left out 3", "Repeated numbers 1",
-		"The 9 after the area code is missing. 1 line", "4 1187654321 +5511987654321", "The area code is missing", "5 951234567", "7 empty",
+	shows(t, review, http.StatusOK, "Valid numbers 2", "New 1", "Already there 1", "Lines left out 3", "Repeated numbers 1",
+		"The ninth digit of the mobile number is missing. 1 line", "4 1187654321 +5511987654321", "The area code was left out", "5 951234567", "7 empty",
 		"Import 2 numbers", "Add the 9 to 1 number", "For example, 1187654321 becomes +5511987654321.")
 	if n, _, _ := b.lists.Count(t.Context(), "acme"); n != 1 {
 		t.Errorf("%d numbers are recorded before the confirmation", n)
@@ -68,7 +68,7 @@ func TestImport_Download(t *testing.T) {
 		t.Errorf("the page shows %d of the first lines:\n%s", n, review.Text())
 	}
 	all := admin.Get(path + "/refused?column=0")
-	if want := "\"3\";\"The ninth digit of the mobile number is missing: it may be +5511987654300.\";\"+5511987654300\";\"1187654300\"\r\n"; strings.Count(all.Body, "\r\n") != 42 || !strings.Contains(all.Body, want) {
+	if want := "\"3\";\"The ninth digit of the mobile number is missing.\";\"+5511987654300\";\"1187654300\"\r\n"; strings.Count(all.Body, "\r\n") != 42 || !strings.Contains(all.Body, want) {
 		t.Errorf("all lines:\n%s", all.Body)
 	}
 	if one := admin.Get(path + "/refused?column=0&kind=invalid&code=invalid_form"); strings.Count(one.Body, "\r\n") != 2 || !strings.Contains(one.Body, `"x"`) {

@@ -270,7 +270,7 @@ func TestReview(t *testing.T) {
 	review := o.choose("nome;telefone\nAna;" + ana + "\nBia;(11) 98765-4322\nBia;11987654322\nRui;123\n")
 	page := o.admin.Get(review)
 	for _, want := range []string{
-		"Valid numbers 2", "New 1", "Already on the list 1", "Lines left out 1", "Repeated numbers 1", "The list has 2 numbers now.",
+		"Valid numbers 2", "New 1", "Already there 1", "Lines left out 1", "Repeated numbers 1", "The list has 2 numbers now.",
 		"Add 1 number to the list", "Remove 1 number from the list", "Replacing the list removes 1 number that is not in the file.", "Replace the list with the 2 numbers",
 	} {
 		if !strings.Contains(page.Text(), want) {

@@ -46,7 +46,7 @@ func TestReview_LeftOut(t *testing.T) {
 	)
 	page := c.author.Get(path)
 	says(t, page, http.StatusOK, "What was left out", "2 1187654321 +5511987654321", "3 <951234567>", "nome is missing 1 line", "4 11988880001",
-		"Hidden row of the workbook", "5 11988880002", "6 11988880003", "Opted out (nothing is sent)", "7 11988880004",
+		"Row hidden in the workbook", "5 11988880002", "6 11988880003", "Opted out (nothing is sent)", "7 11988880004",
 		"9 5,51199E+12 Excel has shortened the number.")
 	for _, of := range []string{"code=missing_area_code&amp;kind=invalid", "code=missing_variable&amp;kind=faulty&amp;variable=nome", "kind=opted_out"} {
 		if !strings.Contains(page.Body, `href="`+path+"/left-out?"+of+`" download>Download these lines`) {
@@ -60,7 +60,7 @@ func TestReview_LeftOut(t *testing.T) {
 	portuguese.Language = "pt-BR"
 	says(t, portuguese.Get(path), http.StatusOK, "O que ficou de fora", "Falta o 9 depois do DDD. 1 linha", "Linha oculta na planilha", "Incluir a linha oculta", "Adicionar o 9 a 1 número", "Corrigir números")
 	approver := c.SignIn(tenant, web.RoleApprover).Get(path)
-	says(t, approver, http.StatusOK, "The area code is missing", "Lines: 3")
+	says(t, approver, http.StatusOK, "The area code was left out", "Lines: 3")
 	if strings.Contains(approver.Body, "951234567") || strings.Contains(approver.Body, "/left-out") || strings.Contains(approver.Body, "correct.") {
 		t.Error("a person who is no author sees numbers")
 	}
@@ -91,7 +91,7 @@ func TestReading_Choices(t *testing.T) {
 	c.stored.Columns.Sheet, c.stored.Columns.Sheets = "Clientes", []string{"Clientes", "Antigos"}
 	c.stored.Reading = submission.Reading{Sheet: "Clientes", Encoding: "windows-1252"} // the file leaves no choice of the encoding
 	page := c.author.Get(path)
-	says(t, page, http.StatusOK, "How the file is read", "Include the hidden row", "Add the 9 to 1 number", "For example, 1187654321 becomes +5511987654321.", "Sheet that was read: Clientes")
+	says(t, page, http.StatusOK, "How the file is read", "Include the hidden row", "Add the 9 to 1 number", "For example, 1187654321 becomes +5511987654321.", "Sheet read: Clientes")
 	form := url.Values{"was": {"7"}, "choices": {"1"}, "sheet": {"Clientes"}, "hidden": {"1"}, "nine": {"1"}}
 	if a := c.author.Post(path+"/reading", form); a.Location != path {
 		t.Errorf("answered %d to %q", a.Status, a.Location)
@@ -138,7 +138,7 @@ func TestReading_Undecided(t *testing.T) {
 		want    submission.Reading
 	}{
 		"sheets": {
-			submission.Columns{Sheets: []string{"Clientes", "Antigos"}}, "Which sheet is read", url.Values{"sheet": {"Antigos"}}, submission.Reading{Sheet: "Antigos"},
+			submission.Columns{Sheets: []string{"Clientes", "Antigos"}}, "Which sheet should be read?", url.Values{"sheet": {"Antigos"}}, submission.Reading{Sheet: "Antigos"},
 		},
 		"encodings": {
 			submission.Columns{Encodings: []submission.EncodingChoice{{Name: "macintosh", Words: []string{"João", "ação"}}, {Name: "ibm850", Words: []string{"JoÆo"}}}},

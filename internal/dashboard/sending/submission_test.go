@@ -715,9 +715,9 @@ func TestLeftOut_Noted(t *testing.T) {
 		c.stored.Check.Findings.Count(l)
 	}
 	for kind, want := range map[string]string{
-		"nine":   `"3","It got the 9: the message goes to +5511988880001","+5511988880001","1188880001","a"`,
-		"abroad": `"4","A number of another country (Portugal): the message goes to +351912345678","+351912345678","351912345678","b"`,
-		"":       `"5","The ninth digit of the mobile number is missing: it may be +5511988880002.","","1188880002","c"`,
+		"nine":   `"3","The 9 was added.","+5511988880001","1188880001","a"`,
+		"abroad": `"4","A number of another country: Portugal","+351912345678","351912345678","b"`,
+		"":       `"5","The ninth digit of the mobile number is missing.","","1188880002","c"`,
 	} {
 		got := c.author.Get(path + "/left-out?kind=" + kind)
 		if _, rows, _ := strings.Cut(strings.ReplaceAll(got.Body, ";", ","), "\n"); strings.Count(rows, "\n") != 1 || !strings.Contains(rows, want) {
@@ -742,7 +742,7 @@ func TestLeftOut(t *testing.T) {
 	}
 	says(t, c.author.Get(path), http.StatusOK, "Send to 2 people, 3 lines are left out", "Download all lines that are left out")
 	got := c.author.Get(path + "/left-out")
-	want := "\ufeff\"Line\";\"Problem\";\"Corrected number\";\"Celular\";\"\";\"Nome\"\r\n" +
+	want := "\ufeff\"Line\";\"Problem\";\"Suggested number\";\"Celular\";\"\";\"Nome\"\r\n" +
 		"\"3\";\"nome is missing\";\"\";\"11988880001\";\"'=1+1\";\"\"\r\n" +
 		"\"4\";\"Repeated number: an earlier line has it\";\"\";\"11988880002\";\"b\";\"Bia\"\r\n" +
 		"\"5\";\"Excel has shortened the number. Format the column as Text and save again.\";\"\";\"5,51199E+12\";\"c\";\"Caio\"\r\n" +

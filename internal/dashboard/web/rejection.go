@@ -7,20 +7,21 @@ import (
 
 // Rejection returns why a number is refused, in the reader's language, with the number that may be meant.
 func (p *Page) Rejection(r *e164.Rejection) string {
-	text := r.Reason
 	if p.translation.code == "pt" {
-		text = r.InPortuguese()
+		return r.InPortuguese()
 	}
-	if text == "" {
-		return p.Known("rejection."+r.Code, r.Reason)
-	}
-	return text
+	return r.Reason
 }
 
-// RefusedNumber is Rejection for a number of a file that was refused with a code.
+// RefusedNumber returns why a number of a file was refused with a code, without the number that may be meant. An empty number
+// stands for all with the code.
 func (p *Page) RefusedNumber(written, code string) string {
-	if r := phone.Refusal(written, code); r != nil {
-		return p.Rejection(r)
+	r := phone.Refusal(written, code)
+	switch {
+	case r == nil:
+		return code
+	case p.translation.code == "pt":
+		return r.Portuguese
 	}
-	return p.Known("rejection."+code, code)
+	return r.English
 }

@@ -120,19 +120,18 @@ func rejectBrazilian(national []byte) *Rejection {
 // rejectAreaCodes are the rejections of all area codes.
 var rejectAreaCodes = func() (all [100]*Rejection) {
 	for code := range all {
-		all[code] = NewRejection(UnknownAreaCode, fmt.Sprintf("Brazil has no area code %02d. ", code)+
-			"A number of another country is written with a + and its country code.", noSuchAreaCode)
+		named := *rejectAreaCode
+		named.Reason = fmt.Sprintf("Brazil has no area code %02d. ", code) + foreignEnglish
+		all[code] = &named
 	}
 	return all
 }()
 
 func rejectNinthDigit(national []byte) *Rejection {
-	return &Rejection{
-		MissingNinthDigit,
-		"The ninth digit of the mobile number is missing: it may be +55" + string(national[:2]) + "9" + string(national[2:]) + ".",
-		ninthDigitIsOut,
-		appendDigits(appendDigits(brazil, national[:2])*10+9, national[2:]),
-	}
+	r := *rejectMissingNinthDigit
+	r.Reason = "The ninth digit of the mobile number is missing: it may be +55" + string(national[:2]) + "9" + string(national[2:]) + "."
+	r.Suggestion = appendDigits(appendDigits(brazil, national[:2])*10+9, national[2:])
+	return &r
 }
 
 func pair(digits []byte) int {

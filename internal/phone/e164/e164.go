@@ -121,27 +121,42 @@ const (
 // for people. It may be shared: do not change it. The sentence may contain the number,
 // so never log it.
 type Rejection struct {
-	Code, Reason string
-	Portuguese   string // the Reason, without the Suggestion
-	Suggestion   Number // that may be meant, 0 if there is none
+	Code       string
+	Reason     string // in English, with the Suggestion
+	English    string // without digits of the number and the Suggestion, as Portuguese
+	Portuguese string
+	Suggestion Number // that may be meant, 0 if there is none
 }
 
 // NewRejection returns a rejection with a sentence in two languages.
 func NewRejection(code, english, portuguese string) *Rejection {
-	return &Rejection{Code: code, Reason: english, Portuguese: portuguese}
+	return &Rejection{Code: code, Reason: english, English: english, Portuguese: portuguese}
 }
+
+// ByCode returns what is true of all numbers that are rejected with a code, nil for an unknown code.
+func ByCode(code string) *Rejection { return byCode[code] }
 
 // Suggesting returns the rejection with the number that may be meant. 0 is none.
 func (r *Rejection) Suggesting(n Number) *Rejection {
 	if n == 0 || r.Suggestion != 0 {
 		return r
 	}
-	return &Rejection{r.Code, r.Reason + " It may be " + n.String() + ".", r.Portuguese, n}
+	suggesting := *r
+	suggesting.Reason, suggesting.Suggestion = r.Reason+" It may be "+n.String()+".", n
+	return &suggesting
 }
 
-// InPortuguese returns the Reason in Portuguese, and "" if it has none.
+// Meant returns the Suggestion in E.164, "" if there is none.
+func (r *Rejection) Meant() string {
+	if r.Suggestion == 0 {
+		return ""
+	}
+	return r.Suggestion.String()
+}
+
+// InPortuguese returns the Reason in Portuguese.
 func (r *Rejection) InPortuguese() string {
-	if r.Suggestion == 0 || r.Portuguese == "" {
+	if r.Suggestion == 0 {
 		return r.Portuguese
 	}
 	return r.Portuguese + " Talvez seja " + r.Suggestion.String() + "."
@@ -165,13 +180,12 @@ var (
 	rejectBrazilianLength = NewRejection(
 		WrongLength,
 		"A Brazilian number has 10 or 11 digits, area code included, after the country code 55.",
-		"Número com dígitos a mais ou a menos: no Brasil são DDD e mais 8 ou 9 dígitos, depois do código 55.",
+		"Um número do Brasil tem 10 ou 11 dígitos com o DDD, depois do código 55.",
 	)
 	rejectMissingAreaCode = NewRejection(
 		MissingAreaCode,
-		"The area code was left out: a Brazilian number has 10 or 11 digits, area code included. "+
-			"A number of another country is written with a + and its country code.",
-		"Falta o DDD: um número do Brasil tem 10 ou 11 dígitos com ele. "+foreignForm,
+		"The area code was left out: a Brazilian number has 10 or 11 digits, area code included. "+foreignEnglish,
+		"Falta o DDD: um número do Brasil tem 10 ou 11 dígitos com ele. "+foreignPortuguese,
 	)
 	rejectService = NewRejection(
 		NoAreaCode,
@@ -180,8 +194,8 @@ var (
 	)
 	rejectBrazilianMobile = NewRejection(
 		InvalidNumber,
-		"After the area code a Brazilian mobile number begins with 9. A number of another country is written with a + and its country code.",
-		"Depois do DDD, um celular do Brasil começa com 9. "+foreignForm,
+		"After the area code a Brazilian mobile number begins with 9. "+foreignEnglish,
+		"Depois do DDD, um celular do Brasil começa com 9. "+foreignPortuguese,
 	)
 	rejectBrazilianStart = NewRejection(
 		InvalidNumber,
@@ -190,9 +204,32 @@ var (
 	)
 )
 
-// Sentences in Portuguese of rejections that contain the number.
+// How a number of another country is written.
 const (
-	foreignForm     = "Um número de outro país começa com + e o código do país."
-	noSuchAreaCode  = "Este DDD não existe no Brasil. " + foreignForm
-	ninthDigitIsOut = "Falta o 9 depois do DDD."
+	foreignEnglish    = "A number of another country is written with a + and its country code."
+	foreignPortuguese = "Um número de outro país começa com + e o código do país."
 )
+
+// Rejections whose Reason has digits of the number.
+var (
+	rejectAreaCode = NewRejection(
+		UnknownAreaCode, "Brazil has no such area code. "+foreignEnglish, "Este DDD não existe no Brasil. "+foreignPortuguese,
+	)
+	rejectMissingNinthDigit = NewRejection(
+		MissingNinthDigit, "The ninth digit of the mobile number is missing.", "Falta o 9 depois do DDD.",
+	)
+)
+
+// byCode has the rejection of each code. A code that has several has one that is true of all their numbers.
+var byCode = map[string]*Rejection{
+	Empty:             rejectEmpty,
+	InvalidForm:       NewRejection(InvalidForm, "The number cannot be read.", "Não dá para ler o número."),
+	MissingNinthDigit: rejectMissingNinthDigit,
+	MissingAreaCode:   rejectMissingAreaCode,
+	UnknownAreaCode:   rejectAreaCode,
+	NoAreaCode:        rejectService,
+	WrongLength: NewRejection(
+		WrongLength, "The number has too many or too few digits.", "O número tem dígitos a mais ou a menos.",
+	),
+	InvalidNumber: NewRejection(InvalidNumber, "There is no such number.", "Não existe número assim."),
+}

@@ -37,7 +37,7 @@ func Noted(p *web.Page, s Source) (all []Kind) {
 
 // noted returns a kind of accepted lines.
 func (s Source) noted(of submission.Kind, count int, reason func(submission.LeftOut) string) Kind {
-	k := Kind{Count: count}
+	k := Kind{Count: count, Of: of}
 	if s.Download == nil {
 		return k
 	}

@@ -7,7 +7,8 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 )
 
-// Problem returns why a line gets no message. lists are the names of lists, by number.
+// Problem returns why a line is left out or noted. A line without a number stands for its kind. lists are the names of lists,
+// by number.
 func Problem(p *web.Page, l submission.LeftOut, lists map[int]string) string {
 	switch l.Kind {
 	case submission.KindRepeated:
@@ -20,14 +21,11 @@ func Problem(p *web.Page, l submission.LeftOut, lists map[int]string) string {
 		if shortened(l.Phone) {
 			return p.T("submission.problem.shortened")
 		}
-		if l.Phone == "" { // the title of the kind
-			return p.Known("rejection."+l.Code, l.Code)
-		}
 		return p.RefusedNumber(l.Phone, l.Code)
 	case submission.KindNine:
-		return p.T("submission.noted.nine", l.Meant)
+		return p.T("review.nine_line")
 	case submission.KindAbroad:
-		return p.T("submission.noted.abroad", country(p, l.Code), l.Meant)
+		return p.T("review.abroad_line", country(p, l.Code))
 	case submission.KindFaulty:
 	}
 	if key := "submission.problem." + l.Code; p.Has(key) {

@@ -35,6 +35,7 @@ type Kind struct {
 	Rows   []Row // the first ones, if the person may see them
 	Path   string
 	Closed bool
+	Of     submission.Kind
 }
 
 // Reasons reports whether a row has a reason of its own.
@@ -45,6 +46,16 @@ func (k Kind) Reasons() bool {
 // Instead reports whether a row has another number.
 func (k Kind) Instead() bool {
 	return slices.ContainsFunc(k.Rows, func(r Row) bool { return r.Instead != "" })
+}
+
+// InsteadKey returns the key of what the other number is.
+func (k Kind) InsteadKey() string { return insteadKey(k.Of) }
+
+func insteadKey(of submission.Kind) string {
+	if of.Accepted() || of == submission.KindRepeated {
+		return "review.used"
+	}
+	return "review.meant"
 }
 
 // Which reports whether the first lines are listed without their numbers.
@@ -124,7 +135,7 @@ func (s Source) lists() (lists []int) {
 }
 
 func (s Source) kind(p *web.Page, of submission.LeftOut, lines submission.Lines, before int) Kind {
-	k := Kind{Title: Problem(p, of, s.Lists), Count: lines.Count, Lines: lines.First}
+	k := Kind{Title: Problem(p, of, s.Lists), Count: lines.Count, Lines: lines.First, Of: of.Kind}
 	k.Closed = of.Kind == submission.KindRepeated || of.Kind.Withheld() || before >= maxOpen
 	if s.Download == nil {
 		return k
