@@ -37,8 +37,8 @@ func locate(c *submission.Check, before submission.Findings) {
 	}
 }
 
-// FirstLines returns the first lines of each kind that get no message or are noted, up to most of each. Of a large file it reads only
-// what has the beginning of the kinds. Erasures delete lines.
+// FirstLines returns the first lines of each kind that get no message or are noted, up to most of each. Of a large file it
+// reads only what has the beginning of the kinds. Erasures delete lines.
 func (s *Service) FirstLines(ctx context.Context, sub submission.Submission, most int) (first []submission.LeftOut, err error) {
 	type kind struct {
 		submission.Kind

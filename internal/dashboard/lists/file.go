@@ -109,7 +109,7 @@ func common(a, b numberset.Set) (n int) {
 	return n
 }
 
-// refused downloads the lines without a valid number.
+// refused downloads the lines that are left out.
 func (s *Pages) refused(p *web.Page, l suppression.List) error {
 	v, err := s.read(p, l)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 
 	"campaign-dispatch/internal/campaign"
@@ -75,15 +74,9 @@ func (s *Pages) chooseReading(p *web.Page) error {
 	if p.Stale(strconv.Itoa(sub.Version)) {
 		return s.render(p, http.StatusConflict, sub, "submission.look_again")
 	}
-	t, err := s.template(p, sub.TemplateID)
-	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
-		return err
-	}
 	reading, wrong := review.Changed(p, sub.Reading)
-	known := sub.Reading.SameColumns(reading) ||
-		slices.Contains(append(sub.Columns.Sheets, sub.Reading.Sheet), reading.Sheet) && sub.Columns.HasEncoding(reading.Encoding)
 	switch {
-	case !known:
+	case !sub.Offers(reading):
 		return web.BadForm()
 	case wrong:
 		return s.render(p, http.StatusUnprocessableEntity, sub, "review.correct_wrong")
@@ -91,6 +84,14 @@ func (s *Pages) chooseReading(p *web.Page) error {
 		return s.render(p, http.StatusUnprocessableEntity, sub, "review.choose")
 	case review.Same(reading, sub.Reading):
 		return p.Redirect(pathOf(sub))
+	}
+	return s.readAgain(p, sub, reading)
+}
+
+func (s *Pages) readAgain(p *web.Page, sub submission.Submission, reading submission.Reading) error {
+	t, err := s.template(p, sub.TemplateID)
+	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
+		return err
 	}
 	if err := s.Intake.Read(p.R.Context(), sub, reading, t); err != nil {
 		return err

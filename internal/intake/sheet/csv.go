@@ -39,34 +39,46 @@ func (c *csvRecords) next() (int, []string, error) {
 	c.other = false
 	switch {
 	case errors.Is(err, errLongLine):
-		_ = c.split(string(c.lines.text(maxRecord))) // it has another fault
-		c.decode()
-		c.shorten()
-		c.used++
-		return begin, c.cells, cmp.Or(c.lines.skip(), error(lineFault(LongLine)))
+		err = c.readLong()
+		return begin, c.cells, err
 	case err != nil:
 		return 0, nil, err
-	}
-	text := c.lines.text(first.to)
-	if bytes.IndexByte(text, '"') >= 0 {
+	case bytes.IndexByte(c.lines.text(first.to), '"') >= 0:
 		err = c.readQuoted(first)
-	} else {
-		valid := utf8.Valid(text)
-		if c.guess != nil && valid && c.width > 0 { // it says nothing about the encoding
-			c.use(first.next, 1)
-			return begin, nil, nil
-		}
-		err = c.split(string(text[marksOf(text):]))
-		c.use(first.next, 1)
-		if !valid {
-			c.decode()
-		}
+	default:
+		err = c.readPlain(first)
 	}
 	if c.width == 0 && !slices.ContainsFunc(c.cells, isText) { // a blank line before the header
 		c.cells = c.cells[:0]
 	}
 	c.width = cmp.Or(c.width, len(c.cells))
 	return begin, c.cells, err
+}
+
+// readLong leaves out a line that is too long. Its cells are only its beginning.
+func (c *csvRecords) readLong() error {
+	_ = c.split(string(c.lines.text(maxRecord))) // it has another fault
+	c.decode()
+	c.shorten()
+	c.used++
+	return cmp.Or(c.lines.skip(), error(lineFault(LongLine)))
+}
+
+// readPlain reads a line without quotes. One in UTF-8 says nothing about the encoding: while that is sought, it has no cells.
+func (c *csvRecords) readPlain(line span) error {
+	text := c.lines.text(line.to)
+	valid := utf8.Valid(text)
+	if c.guess != nil && valid && c.width > 0 {
+		c.cells = c.cells[:0]
+		c.use(line.next, 1)
+		return nil
+	}
+	err := c.split(string(text[marksOf(text):]))
+	c.use(line.next, 1)
+	if !valid {
+		c.decode()
+	}
+	return err
 }
 
 // isText reports whether a cell has more than separators and white space.
@@ -191,7 +203,7 @@ func openCSV(file io.ReaderAt, size int64, head []byte, encoding string) (*csvRe
 	if slices.ContainsFunc(otherFormats, func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }) {
 		return nil, broken("no_list")
 	}
-	known := charmapOf(encoding)
+	known := cmp.Or(charmapOf(encoding), charmaps[0].chars)
 	open := func(comma byte, size int64) *csvRecords {
 		return &csvRecords{lines: newLines(utf8Reader(io.NewSectionReader(file, 0, size), head)), comma: comma, encoding: known}
 	}

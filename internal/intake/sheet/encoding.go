@@ -29,22 +29,16 @@ var charmaps = []struct {
 }
 
 // KnownEncoding reports whether lines can be in an encoding.
-func KnownEncoding(name string) bool {
-	for _, known := range charmaps {
-		if known.name == name {
-			return true
-		}
-	}
-	return false
-}
+func KnownEncoding(name string) bool { return charmapOf(name) != nil }
 
+// charmapOf returns nil for an unknown encoding.
 func charmapOf(name string) *charmap.Charmap {
 	for _, known := range charmaps {
 		if known.name == name {
 			return known.chars
 		}
 	}
-	return charmaps[0].chars
+	return nil
 }
 
 // decoded returns a text that is not UTF-8. A byte without a character becomes U+FFFD.

@@ -37,7 +37,12 @@ func (r Reading) SameColumns(other Reading) bool {
 	return r.Sheet == other.Sheet && r.Encoding == other.Encoding
 }
 
-// HasEncoding reports whether an encoding is one of the choices, or none.
-func (c Columns) HasEncoding(name string) bool {
-	return name == "" || slices.ContainsFunc(c.Encodings, func(e EncodingChoice) bool { return e.Name == name })
+// Offers reports whether a person may choose the sheet and the encoding of a reading.
+func (s Submission) Offers(r Reading) bool {
+	return s.Reading.SameColumns(r) ||
+		(r.Sheet == s.Reading.Sheet || slices.Contains(s.Columns.Sheets, r.Sheet)) && (r.Encoding == "" || s.Columns.hasEncoding(r.Encoding))
+}
+
+func (c Columns) hasEncoding(name string) bool {
+	return slices.ContainsFunc(c.Encodings, func(e EncodingChoice) bool { return e.Name == name })
 }

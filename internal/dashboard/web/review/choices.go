@@ -8,13 +8,11 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
 )
-
-// HiddenRow is the code of lines that are hidden in a workbook.
-const HiddenRow = "hidden_row"
 
 // Choices are the data of review_choices.html: how a file is read, and what else it leaves to choose.
 type Choices struct {
@@ -27,11 +25,11 @@ type Choices struct {
 	Example   Row // of them
 }
 
-// NewChoices returns the choices of a file. v is its review.
+// NewChoices returns the choices of a file. s has what was left out of it.
 func NewChoices(r submission.Reading, sheets []string, encodings []submission.EncodingChoice, s Source) Choices {
 	c := Choices{Reading: r, Sheets: sheets, Encodings: encodings}
 	for _, o := range s.Findings.Omitted {
-		if o.Code == HiddenRow {
+		if o.Code == sheet.HiddenRow {
 			c.Rows = o.Count
 		}
 	}

@@ -68,7 +68,7 @@ func alone(err error) bool {
 type Content struct {
 	Numbers  numberset.Set
 	Findings submission.Findings  // what was left out and repeated
-	Refused  []submission.LeftOut // the lines without a valid number, with the one that may be meant
+	Refused  []submission.LeftOut // the lines without a valid number, with the one that may be meant, and those of the sheet's faults
 	Repeated []submission.LeftOut // the lines whose number an earlier line has
 	Noted    []submission.LeftOut // the lines whose number got the ninth digit, or is one of another country
 
@@ -91,23 +91,28 @@ func Read(ctx context.Context, content []byte, column int, reading submission.Re
 	if column < len(f.Columns) {
 		c.addHeader(f.HeaderLine, f.Columns[column])
 	}
-	for {
-		row, err := f.Next()
-		if errors.Is(err, io.EOF) || alone(err) && len(c.all)+len(c.Refused) > 0 {
-			break
-		}
-		if err != nil {
-			return c, fmt.Errorf("read a file of numbers: %w", err)
-		}
-		if row.Fault != "" {
-			c.refuse(submission.LeftOut{Line: row.Line, Kind: submission.KindFaulty, Code: row.Fault, Phone: row.ID(column)})
-			continue
-		}
-		c.add(row.Line, row.ID(column))
+	if err := c.addRows(f, column); err != nil {
+		return c, err
 	}
 	c.Numbers = numberset.New(c.all)
 	c.findRepeated()
 	return c, nil
+}
+
+func (c *Content) addRows(f *sheet.File, column int) error {
+	for {
+		row, err := f.Next()
+		switch {
+		case errors.Is(err, io.EOF) || alone(err) && len(c.all)+len(c.Refused) > 0:
+			return nil
+		case err != nil:
+			return fmt.Errorf("read a file of numbers: %w", err)
+		case row.Fault != "":
+			c.refuse(submission.LeftOut{Line: row.Line, Kind: submission.KindFaulty, Code: row.Fault, Phone: row.ID(column)})
+		default:
+			c.add(row.Line, row.ID(column))
+		}
+	}
 }
 
 // addHeader adds the cell of the first line. A refused number is a line without a valid number, and other texts are the
@@ -123,11 +128,7 @@ func (c *Content) addHeader(line int, text string) {
 func (c *Content) add(line int, text string) {
 	number, _ := sheet.NumberOf(c.reading, line, text)
 	if why := number.Rejection; why != nil {
-		refused := submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: why.Code, Phone: text}
-		if why.Suggestion != 0 {
-			refused.Meant = why.Suggestion.String()
-		}
-		c.refuse(refused)
+		c.refuse(submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: why.Code, Phone: text, Meant: why.Meant()})
 		return
 	}
 	c.note(line, text, number.Number)
