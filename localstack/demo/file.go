@@ -91,11 +91,12 @@ func explain(text []byte, err error) error {
 
 func lineAt(text []byte, offset int64) int { return 1 + bytes.Count(text[:offset], []byte("\n")) }
 
-func readSheet(ctx context.Context, text []byte) (messages []Message, err error) {
+// openSheet opens a file that leaves no choice.
+func openSheet(ctx context.Context, text []byte) (*sheet.File, error) {
 	content, size := bytes.NewReader(text), int64(len(text))
 	choices, err := sheet.Encodings(ctx, content, size)
 	if err != nil {
-		return nil, withDetails(err)
+		return nil, err
 	}
 	if len(choices) > 1 {
 		return nil, errors.New("the encoding of the accents is not clear: save the file in UTF-8")
@@ -106,9 +107,14 @@ func readSheet(ctx context.Context, text []byte) (messages []Message, err error)
 	}
 	file, err := sheet.Open(ctx, content, size, reading)
 	if err != nil {
-		return nil, withDetails(err)
+		return nil, err
 	}
-	if err := file.Chosen(""); err != nil {
+	return file, file.Chosen("")
+}
+
+func readSheet(ctx context.Context, text []byte) (messages []Message, err error) {
+	file, err := openSheet(ctx, text)
+	if err != nil {
 		return nil, withDetails(err)
 	}
 	if !slices.Contains(file.Columns, "phone") || !slices.Contains(file.Columns, "uid") {
