@@ -66,6 +66,42 @@ func TestReview_LeftOut(t *testing.T) {
 	}
 }
 
+// Each reason has a sentence in both languages, and says it once.
+func TestReview_Reasons(t *testing.T) {
+	t.Parallel()
+	var lines []submission.LeftOut
+	faults := []string{"hidden_row", "too_many_cells", "open_quote", "long_line", "invalid_character", "invalid_utf8", "missing_variable", "missing_uid"}
+	for n, code := range faults {
+		lines = append(lines, submission.LeftOut{Line: n + 2, Kind: submission.KindFaulty, Code: code, Column: "nome", Phone: "11988880001"})
+	}
+	for code, written := range map[string]string{
+		"empty": "", "missing_ninth_digit": "1187654321", "missing_area_code": "951234567", "unknown_area_code": "10987654321",
+		"no_area_code": "40041234", "invalid_form": "x", "wrong_length": "+5511", "invalid_number": "11887654321",
+	} {
+		lines = append(lines, refused(20, code, written))
+	}
+	c := reviewed(t, lines...)
+	for language, again := range map[string][]string{
+		"en":    {"The ninth digit of the mobile number is missing", "Brazil has no such area code", "The area code was left out", "The phone number is empty"},
+		"pt-BR": {"Falta o 9 depois do DDD", "Este DDD não existe", "Falta o DDD", "O telefone está vazio"},
+	} {
+		reader := c.author
+		reader.Language = language
+		_, review, _ := strings.Cut(reader.Get(path).Body, `id="left-out"`)
+		review, _, _ = strings.Cut(review, "</section>")
+		for _, l := range lines {
+			if strings.Contains(review, "<strong>"+l.Code+"</strong>") {
+				t.Errorf("%s: %s has no sentence", language, l.Code)
+			}
+		}
+		for _, sentence := range again { // in the title and in the name of the download
+			if n := strings.Count(review, sentence); n != 2 {
+				t.Errorf("%s: the review says %q %d times", language, sentence, n)
+			}
+		}
+	}
+}
+
 // The page of the largest file with all kinds stays small.
 func TestReview_Large(t *testing.T) {
 	t.Parallel()
