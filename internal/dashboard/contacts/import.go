@@ -64,7 +64,7 @@ func (*Pages) showImport(p *web.Page, status int, v importReview) error {
 
 func (s *Pages) readImport(p *web.Page) (v importReview, err error) {
 	path := filesPath + "/" + p.R.PathValue("file")
-	if v.Numbers, err = review.ReadNumbers(p, s.Files, path, Path, "people.title"); err != nil || !v.Usable() {
+	if v.Numbers, err = review.ReadEverybody(p, s.Files, path, Path, "people.title"); err != nil || !v.Usable() {
 		return v, err
 	}
 	v.Known, err = s.OptOuts.CountOut(p.R.Context(), p.Session.Tenant, v.Content.Numbers)

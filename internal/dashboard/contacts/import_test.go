@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -137,5 +138,23 @@ func TestImport_Foreign(t *testing.T) {
 	}
 	if a := b.SignIn("acme", web.RoleAuthor).Post(path, nil); a.Status != http.StatusForbidden || b.optedOut() {
 		t.Errorf("an author imports: %d", a.Status)
+	}
+}
+
+// A person in a hidden row has asked for no messages too.
+func TestImport_HiddenRow(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("../../intake/sheet/testdata/corpus/xlsxwriter.xlsx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, 0)
+	admin := b.SignIn("acme", web.RoleAdmin)
+	path := sendFile(t, admin, string(file)).Location
+	review := admin.Get(path)
+	shows(t, review, http.StatusOK, "Valid numbers 4", "Lines left out 0", "Hidden rows of the workbook count too")
+	admin.Post(path, importForm(review))
+	if n, _, _ := b.lists.Count(t.Context(), "acme"); n != 4 {
+		t.Errorf("%d numbers are recorded, want those of all rows, the hidden one too", n)
 	}
 }

@@ -26,6 +26,8 @@ type Numbers struct {
 	Fault   submission.Fault // why the file cannot be used
 	Wrong   bool             // a corrected number is none
 	Known   int              // numbers of the file that are known
+
+	everybody bool
 }
 
 // New returns how many numbers of the file are not known.
@@ -40,8 +42,17 @@ func (n Numbers) Undecided() bool {
 }
 
 // ReadNumbers reads a file as the request says. A missing file is refused with a link to the page to, labelled toKey.
-func ReadNumbers(p *web.Page, files *listfile.Store, path, to, toKey string) (n Numbers, err error) {
-	n = Numbers{File: p.R.PathValue("file"), Path: path}
+func ReadNumbers(p *web.Page, files *listfile.Store, path, to, toKey string) (Numbers, error) {
+	return Numbers{File: p.R.PathValue("file"), Path: path}.of(p, files, to, toKey)
+}
+
+// ReadEverybody is ReadNumbers for a file whose people get no messages: hidden rows are read too,
+// because a person who is left out of it would get messages.
+func ReadEverybody(p *web.Page, files *listfile.Store, path, to, toKey string) (Numbers, error) {
+	return Numbers{File: p.R.PathValue("file"), Path: path, everybody: true}.of(p, files, to, toKey)
+}
+
+func (n Numbers) of(p *web.Page, files *listfile.Store, to, toKey string) (_ Numbers, err error) {
 	n.Column = -1
 	content, err := files.Get(p.R.Context(), p.Session.Tenant, n.File)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -59,7 +70,7 @@ func ReadNumbers(p *web.Page, files *listfile.Store, path, to, toKey string) (n 
 }
 
 func (n *Numbers) read(p *web.Page, content []byte) (err error) {
-	if n.Head, err = listfile.ReadHead(p.R.Context(), content, n.Reading); err != nil {
+	if n.Head, err = listfile.ReadHead(p.R.Context(), content, n.reading()); err != nil {
 		return err
 	}
 	if column := p.R.FormValue("column"); column != "" {
@@ -68,8 +79,15 @@ func (n *Numbers) read(p *web.Page, content []byte) (err error) {
 	if !n.Usable() {
 		return nil
 	}
-	n.Content, err = listfile.Read(p.R.Context(), content, n.Column, n.Reading)
+	n.Content, err = listfile.Read(p.R.Context(), content, n.Column, n.reading())
 	return err
+}
+
+// reading returns how the file is read.
+func (n Numbers) reading() submission.Reading {
+	r := n.Reading
+	r.Hidden = r.Hidden || n.everybody
+	return r
 }
 
 // ColumnChoice returns the choice of the column.
