@@ -122,10 +122,13 @@ func escapeAll(text, others string) string {
 	})
 }
 
+// maxHost is more bytes than a host has that the domain name system knows: in ASCII it has at most 253.
+const maxHost = 1000
+
 // asciiHost returns a host as the domain name system knows it, "xn--maa-2la.example" for "maçã.example". A host that
 // cannot be written so is returned as it is.
 func asciiHost(host string) string {
-	if strings.IndexFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+	if len(host) > maxHost || strings.IndexFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return host
 	}
 	labels := strings.Split(norm.NFKC.String(strings.ToLower(norm.NFKC.String(host))), ".")

@@ -111,6 +111,19 @@ func TestRender_BrowserURLInvalid(t *testing.T) {
 	}
 }
 
+// The time to write a host in ASCII grows with the square of its length: a value may have hundreds of thousands of letters.
+func TestRender_LongHost(t *testing.T) {
+	t.Parallel()
+	letters := make([]rune, 20_000)
+	for i := range letters {
+		letters[i] = rune(0x4e00 + i)
+	}
+	address := "https://" + string(letters)
+	if got := link("{{v}}").Render([]string{address}).Suggestions[0].URL; got != address {
+		t.Errorf("a host of %d letters becomes one of %d bytes", len(letters), len(got))
+	}
+}
+
 // The host never comes from a value, unless the whole URL is one variable.
 func TestFlaws_Host(t *testing.T) {
 	t.Parallel()
