@@ -335,7 +335,7 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 	if rows, err = readFirst(ctx, file, size, rows, &next); err != nil {
 		return sub, readFault(ctx, starting, err)
 	}
-	match(&next, rows.Columns, t.Variables(), known)
+	match(&next, rows, t.Variables(), known)
 	chooseSheet(&next, rows)
 	next.State = submission.StateColumns
 	if len(next.Columns.Missing()) == 0 && !next.Undecided() {
@@ -367,8 +367,10 @@ func beginsWithPerson(header []string) bool {
 }
 
 // match sets the columns of a submission: those of a name that the tenant has confirmed before,
-// and else by their names.
-func match(sub *submission.Submission, header, variables []string, known map[string]string) {
+// and else by their names. A sheet that is read in another way keeps its columns, also if their names are in another
+// encoding now: a person may have chosen them.
+func match(sub *submission.Submission, rows *sheet.File, variables []string, known map[string]string) {
+	header := rows.Columns
 	found := sheet.Match(header, variables)
 	knownOr := func(value string, column int) int {
 		name, ok := known[value]
@@ -384,8 +386,31 @@ func match(sub *submission.Submission, header, variables []string, known map[str
 	for n, v := range found.Values {
 		found.Values[n].Column = knownOr(v.Name, v.Column)
 	}
-	sub.Columns.Chosen, sub.Columns.Header = found, nil
+	var names []string
 	for _, name := range header {
-		sub.Columns.Header = append(sub.Columns.Header, sheet.Cut(name, maxHeader))
+		names = append(names, sheet.Cut(name, maxHeader))
 	}
+	if rows.Sheet == sub.Columns.Sheet && len(names) == len(sub.Columns.Header) {
+		found = keeping(sub.Columns.Chosen, found)
+	}
+	sub.Columns.Chosen, sub.Columns.Header = found, names
+}
+
+// keeping returns found columns, with those that were chosen before in their place.
+func keeping(before, found submission.Chosen) submission.Chosen {
+	chosen := func(column, other int) int {
+		if column >= 0 {
+			return column
+		}
+		return other
+	}
+	found.Phone, found.UID = chosen(before.Phone, found.Phone), chosen(before.UID, found.UID)
+	for n, v := range found.Values {
+		for _, earlier := range before.Values {
+			if earlier.Name == v.Name {
+				found.Values[n].Column = chosen(earlier.Column, v.Column)
+			}
+		}
+	}
+	return found
 }

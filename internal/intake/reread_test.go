@@ -113,6 +113,32 @@ func TestRead_StaleConfirm(t *testing.T) {
 	}
 }
 
+// A file that is read in another way keeps the columns that a person has chosen: others have other people's numbers.
+func TestRead_KeepsColumns(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.ready("phone;telem\xf3vel;uid;nome;apelido\n1133334444;11988880001;a;Jos\xe9;Z\xe9\n", nil)
+	sub.Columns.Phone, sub.Columns.Values[0].Column = 1, 4
+	sub = c.check(sub)
+	later := c.t1
+	later.Version++
+	for name, read := range map[string]func(sub submission.Submission) error{
+		"another encoding": func(sub submission.Submission) error {
+			return c.Read(t.Context(), sub, submission.Reading{Encoding: "ibm850"}, c.t1)
+		},
+		"a newer template": func(sub submission.Submission) error {
+			return c.Read(t.Context(), sub, submission.Reading{Encoding: "ibm850", AddNine: true}, later)
+		},
+	} {
+		c.must(read(sub))
+		c.run()
+		sub = c.stored(sub)
+		if sub.Columns.Phone != 1 || sub.Columns.UID != 2 || sub.Columns.Values[0].Column != 4 {
+			t.Errorf("%s: the columns are %d, %d and %v", name, sub.Columns.Phone, sub.Columns.UID, sub.Columns.Values)
+		}
+	}
+}
+
 // outs are files of left out lines and parts, by key.
 type outs struct {
 	intake.Uploads
