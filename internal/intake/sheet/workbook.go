@@ -27,6 +27,7 @@ const (
 	maxFormats   = 1 << 16  // spreadsheets have at most 65,490 of them
 	maxDirectory = 4 << 20  // bytes of the list of parts
 	maxRow       = 1 << 30  // the last number that is believed; rows have ascending numbers
+	sheetColumns = 1 << 14  // of a sheet
 )
 
 const sharedName = "xl/sharedStrings.xml"
@@ -209,7 +210,7 @@ func (w *workbook) readCell(start xml.StartElement) error {
 	if name := attribute(start, "r"); name != "" {
 		column = columnNumber(name)
 	}
-	if column < 0 || column > maxSeparators {
+	if column < 0 || column >= sheetColumns {
 		return broken("many_columns", w.line, MaxColumns)
 	}
 	text, plain, err := w.cellText(attribute(start, "t"), attribute(start, "s"))
@@ -218,6 +219,9 @@ func (w *workbook) readCell(start xml.StartElement) error {
 	}
 	if w.size += len(text); w.size > maxRecord {
 		return broken("many_columns", w.line, MaxColumns)
+	}
+	if text == "" && column >= MaxColumns { // a format of a whole row goes up to the last column
+		return nil
 	}
 	w.cells = put(w.cells, column, text)
 	if plain != "" {
@@ -239,7 +243,7 @@ func put(list []string, at int, text string) []string {
 // invalid name.
 func columnNumber(cell string) int {
 	column := 0
-	for i := 0; i < len(cell) && cell[i] >= 'A' && cell[i] <= 'Z' && column <= maxSeparators; i++ {
+	for i := 0; i < len(cell) && cell[i] >= 'A' && cell[i] <= 'Z' && column <= sheetColumns; i++ {
 		column = column*26 + int(cell[i]-'A') + 1
 	}
 	return column - 1

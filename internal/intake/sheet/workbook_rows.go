@@ -34,7 +34,8 @@ const maxAhead = 100 // hidden rows before the header
 // findHeader reads ahead up to the first row that a person sees: it is the header. Hidden rows before it follow it. If
 // there are only hidden ones, or too many, the first of them is the header.
 func (w *workbook) findHeader() error {
-	for size := 0; len(w.ahead) < maxAhead && size < maxRecord; size += w.size {
+	const header = 16 // of a string
+	for size := 0; len(w.ahead) < maxAhead && size < maxRecord; size += w.size + header*len(w.cells) {
 		_, cells, err := w.read()
 		if errors.Is(err, io.EOF) {
 			break

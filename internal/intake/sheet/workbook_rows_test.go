@@ -38,6 +38,19 @@ func visibleRow(text string) string { return `<row>` + cell(text) + `</row>` }
 
 func hiddenRow(text string) string { return `<row hidden="1">` + cell(text) + `</row>` }
 
+// A cell far to the right costs its row, and nothing if only its format is there.
+func TestNext_FarCells(t *testing.T) {
+	t.Parallel()
+	format, stray := `<c r="XFD1" s="1"/>`, `<c r="XFD2"><v>1</v></c>`
+	got := linesOf(t, workbook(t, `<row>`+cell("phone")+format+`</row><row>`+cell("1")+format+`</row><row>`+cell("2")+stray+`</row>`+visibleRow("3"), nil), submission.Reading{})
+	for i, line := range got {
+		got[i] = strings.ReplaceAll(line, "||", "")
+	}
+	if diff := cmp.Diff([]string{"phone", "2 1", "3 2|1 too_many_cells", "4 3"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // A row that nobody sees gets no message: hidden by a filter or by hand, or of no height. The header is the first row
 // that a person sees.
 func TestNext_HiddenRows(t *testing.T) {
