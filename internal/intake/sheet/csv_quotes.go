@@ -152,11 +152,11 @@ func (r *quoted) goOn() error {
 	return nil
 }
 
-// alike reports whether the next line is of another person: it has as many cells as the header, and a phone number in
-// the same cell as the first line.
+// alike reports whether the next line is of another person: it has as many cells as the header or more, as an address with
+// separators makes them, and a phone number in the same cell as the first line.
 func (c *csvRecords) alike(first, next []byte) bool {
 	comma := []byte{c.comma}
-	if bytes.Count(next, comma)+1 != c.width {
+	if bytes.Count(next, comma)+1 < c.width {
 		return false
 	}
 	for more := true; more; {

@@ -291,3 +291,13 @@ func BenchmarkCSV(b *testing.B) {
 		})
 	}
 }
+
+// An open quote costs its own line alone, also if the next person's has more separators and ends with a quote.
+func TestNext_OpenQuoteBeforeMoreCells(t *testing.T) {
+	t.Parallel()
+	file := "telefone,nome,pedido\n11987654321,\"Ana,TV\n11987654322,Bia,TV 50\", preta\n11987654323,Cia,TV\n"
+	want := []string{"telefone|nome|pedido", "2 11987654321|Ana|TV open_quote", "3 11987654322|Bia|TV 50\"|preta too_many_cells", "4 11987654323|Cia|TV"}
+	if diff := cmp.Diff(want, linesOf(t, []byte(file), submission.Reading{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
