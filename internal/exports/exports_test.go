@@ -166,8 +166,11 @@ func TestMaker_Rejected(t *testing.T) {
 	c := newCompany(t)
 	var file []byte
 	for _, l := range []campaign.ErrorLine{
-		campaign.ErrorFileHeader, {Line: "7", Phone: "12", UID: "u", Code: "wrong_length", Reason: "Too short."}, {Line: "8", Phone: "@x", Code: "new", Reason: "New."},
-		{Line: "9", Phone: "1187654321", Code: "missing_ninth_digit", Reason: "r"}, {Line: "10", Phone: "(11) 98765-4321", Code: "invalid_form", Reason: "r"},
+		campaign.ErrorFileHeader,
+		{Line: "7", Phone: "12", UID: "u", Code: "wrong_length", Reason: "Too short."},
+		{Line: "8", Phone: "@x", Code: "new", Reason: "New."},
+		{Line: "9", Phone: "1187654321", Code: "missing_ninth_digit", Reason: "r"},
+		{Line: "10", Phone: "(11) 98765-4321", Code: "invalid_form", Reason: "r"},
 	} {
 		file = l.AppendTo(file)
 	}

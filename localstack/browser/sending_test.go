@@ -23,7 +23,7 @@ func TestCampaignUpload(t *testing.T) {
 
 	b.upload("Campanha "+word, file, "")
 	b.check("sending-review")
-	if shown := b.text(`main`); !strings.Contains(shown, "1 número inválido fica de fora") {
+	if shown := b.text(`main`); !strings.Contains(shown, "1 linha fica de fora") || !strings.Contains(shown, "Linha 4: 123") {
 		t.Errorf("the review does not show the invalid number:\n%s", shown)
 	}
 	b.click(`form[action$="/confirm"] button`, `#live`)

@@ -104,7 +104,7 @@ func TestSubmission_Large(t *testing.T) {
 	began := time.Now()
 	reading := i.follow(path, regexp.MustCompile(`[\d,]+ lines checked`), func(p page) bool { return strings.Contains(p.body, "What will be sent") })
 	read := time.Since(began)
-	hash := hashField.FindStringSubmatch(i.shows(path, "1 repeated number").body)
+	hash := hashField.FindStringSubmatch(i.shows(path, "Repeated number: an earlier line has it").body)
 	if hash == nil {
 		t.Fatal("the campaign cannot be confirmed")
 	}

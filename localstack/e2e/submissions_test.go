@@ -129,7 +129,7 @@ func TestSubmission_LargeFile(t *testing.T) {
 	path := i.upload("submission "+rand.Text(), "", file.String())
 	form := i.checked(path)
 	review := i.shows(path, "What will be sent").body
-	for _, want := range []string{"Send to 2,003 people, 3 lines are left out", "1 line with a problem is left out", "1 invalid number is left out", "1 repeated number is left out"} {
+	for _, want := range []string{"Send to 2,003 people, 3 lines are left out", "The customer&#39;s code (uid) is missing", "The area code", "Repeated number: an earlier line has it"} {
 		if !strings.Contains(review, want) {
 			t.Errorf("the review lacks %q", want)
 		}

@@ -178,7 +178,9 @@ func TestReading_Undecided(t *testing.T) {
 		},
 		"encodings": {
 			submission.Columns{Encodings: []submission.EncodingChoice{{Name: "macintosh", Words: []string{"João", "ação"}}, {Name: "ibm850", Words: []string{"JoÆo"}}}},
-			"João, ação", url.Values{"encoding": {"macintosh"}}, submission.Reading{Encoding: "macintosh"},
+			"João, ação",
+			url.Values{"encoding": {"macintosh"}},
+			submission.Reading{Encoding: "macintosh"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

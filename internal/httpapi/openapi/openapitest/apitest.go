@@ -115,7 +115,7 @@ func checkRequest(doc *openapi3.T, in *openapi3filter.RequestValidationInput, r 
 	if len(sent) == 0 && !body.Required {
 		return nil
 	}
-	return checkJSON(doc, body.Content[mediaType], sent)
+	return checkJSON(doc, body.Content[mediaType], bytes.TrimPrefix(sent, []byte("\ufeff"))) // docs/api.md: it may begin with a mark
 }
 
 func withBody(r *http.Request, body []byte) *http.Request {

@@ -91,8 +91,14 @@ func TestFormat_AsShown(t *testing.T) {
 func TestFormat_Text(t *testing.T) {
 	t.Parallel()
 	for _, test := range [][3]string{
-		{"General", "Ana", "Ana"}, {"@", "Ana", "Ana"}, {`"Sr. "@`, "João", "Sr. João"}, {`0;-0;0;@" (texto)"`, "Ana", "Ana (texto)"},
-		{";;;", "Ana", ""}, {"0.00", "Ana", "Ana"}, {`_-@_-`, "Ana", "Ana"}, {`[$-416]d\ mmm\ yy;@`, "Ana", "Ana"},
+		{"General", "Ana", "Ana"},
+		{"@", "Ana", "Ana"},
+		{`"Sr. "@`, "João", "Sr. João"},
+		{`0;-0;0;@" (texto)"`, "Ana", "Ana (texto)"},
+		{";;;", "Ana", ""},
+		{"0.00", "Ana", "Ana"},
+		{`_-@_-`, "Ana", "Ana"},
+		{`[$-416]d\ mmm\ yy;@`, "Ana", "Ana"},
 	} {
 		if got := numberformat.Parse(test[0]).Text(test[1]); got != test[2] {
 			t.Errorf("%s of %s: got %q, want %q", test[1], test[0], got, test[2])
