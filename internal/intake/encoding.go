@@ -72,7 +72,7 @@ func (r *reader) findEncoding(ctx, starting context.Context) error {
 	if err != nil || asks {
 		return err
 	}
-	return r.Worker.read(ctx, starting, saved)
+	return r.read(ctx, starting, saved)
 }
 
 // noteAccents remembers the first part whose messages have words with accents, and rather one with lines that are not UTF-8.

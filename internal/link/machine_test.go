@@ -43,7 +43,7 @@ func TestServeLink_Machines(t *testing.T) {
 func TestServeLink_Head(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "https://loja.example/a", []string{"Ana", "x"})
-	if got := w.open(t, http.MethodHead, reaction.LinkToken(w.batch, 0, 2), browser); got.status != http.StatusFound || len(w.queued) > 0 {
+	if got := w.open(t, http.MethodHead, reaction.LinkToken(w.batch, 0, 2)); got.status != http.StatusFound || len(w.queued) > 0 {
 		t.Errorf("answered %d with %d clicks, want a redirect without a click", got.status, len(w.queued))
 	}
 }

@@ -109,9 +109,9 @@ type answer struct {
 	header   http.Header
 }
 
-func (w *world) open(t *testing.T, method, token, agent string) answer {
+func (w *world) open(t *testing.T, method, token string) answer {
 	t.Helper()
-	return w.openWith(t, method, token, http.Header{"User-Agent": {agent}})
+	return w.openWith(t, method, token, http.Header{"User-Agent": {browser}})
 }
 
 func (w *world) openWith(t *testing.T, method, token string, header http.Header) answer {
@@ -146,7 +146,7 @@ func TestServeLink_RedirectsToWhatWasSent(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, test.url, []string{"Bia", "https://other.example"}, test.values)
 
-			got := w.open(t, http.MethodGet, reaction.LinkToken(w.batch, 1, 2), browser)
+			got := w.open(t, http.MethodGet, reaction.LinkToken(w.batch, 1, 2))
 
 			if got.status != http.StatusFound || got.location != test.want || got.header.Get("Cache-Control") != "no-store" {
 				t.Errorf("answered %d, %q, Cache-Control %q; want a redirect to %q that is not stored", got.status, got.location, got.header.Get("Cache-Control"), test.want)
@@ -168,7 +168,7 @@ func TestServeLink_InvalidTarget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "{{url}}", []string{"Ana", value})
-			if got := w.open(t, http.MethodGet, reaction.LinkToken(w.batch, 0, 2), browser); got.status != http.StatusNotFound || got.location != "" || len(w.queued) > 0 {
+			if got := w.open(t, http.MethodGet, reaction.LinkToken(w.batch, 0, 2)); got.status != http.StatusNotFound || got.location != "" || len(w.queued) > 0 {
 				t.Errorf("answered %d, %q with %d clicks", got.status, got.location, len(w.queued))
 			}
 		})
@@ -211,7 +211,7 @@ func TestServeLink_Refused(t *testing.T) {
 			if test.change != nil {
 				test.change(w)
 			}
-			got := w.open(t, http.MethodGet, test.token(w), browser)
+			got := w.open(t, http.MethodGet, test.token(w))
 			if got.status != test.status || got.header.Get("Cache-Control") != "no-store" {
 				t.Errorf("answered %d, Cache-Control %q, want %d", got.status, got.header.Get("Cache-Control"), test.status)
 			}
@@ -249,7 +249,7 @@ func TestServeLink_QueueFails(t *testing.T) { //nolint:paralleltest // it sets t
 	w := newWorld(t, "https://loja.example/a", []string{"Ana", "x"})
 	w.queueErr = errBroken
 
-	got := w.open(t, http.MethodGet, reaction.LinkToken(w.batch, 0, 2), browser)
+	got := w.open(t, http.MethodGet, reaction.LinkToken(w.batch, 0, 2))
 
 	if got.status != http.StatusFound || !strings.Contains(logged.String(), "click not counted") {
 		t.Errorf("answered %d and logged %q, want a redirect and an error", got.status, logged.String())

@@ -109,7 +109,8 @@ func openSheet(ctx context.Context, text []byte) (*sheet.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return file, file.Chosen("")
+	err = file.Chosen("")
+	return file, err
 }
 
 func readSheet(ctx context.Context, text []byte) (messages []Message, err error) {

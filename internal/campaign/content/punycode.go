@@ -19,7 +19,7 @@ func punycode(label string) string {
 	var all []rune
 	for _, r := range label {
 		if all = append(all, r); r < punyInitial {
-			out = append(out, byte(r))
+			out = append(out, byte(r)) //nolint:gosec // ASCII
 		}
 	}
 	basic := len(out)

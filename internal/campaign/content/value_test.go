@@ -1,6 +1,7 @@
 package content_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -173,7 +174,7 @@ func TestFlaws_URLLength(t *testing.T) {
 func TestFilledURLs(t *testing.T) {
 	t.Parallel()
 	c := content.Content{Card: &content.Card{Title: "{{a}}", Media: &content.Media{URL: "https://e.example/{{a}}.png", ThumbnailURL: "https://e.example/a.png"}}}
-	c.Suggestions = append(link("https://e.example/{{+b}}").Suggestions, link("https://e.example/{{+b}}").Suggestions...)
+	c.Suggestions = slices.Repeat(link("https://e.example/{{+b}}").Suggestions, 2)
 	if diff := cmp.Diff([]string{"https://e.example/1%202.png", "https://e.example/3/4"}, c.FilledURLs([]string{"1 2", "3/4"})); diff != "" {
 		t.Errorf("URLs (-want +got):\n%s", diff)
 	}

@@ -32,9 +32,9 @@ func TestImport_Review(t *testing.T) {
 	admin := b.SignIn("acme", web.RoleAdmin)
 	admin.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
 	path := sendFile(t, admin, "telefone;nome\n"+ana+";Ana\n11987654322;Bia\n1187654321;Caio\n951234567;Davi\n11987654322;Eva\n;Fabi\n").Location
-	review := webtest.Light(t, admin, path)
+	webtest.Light(t, admin, path)
 	admin.Language = "en"
-	review = admin.Get(path)
+	review := admin.Get(path)
 	shows(t, review, http.StatusOK, "Valid numbers 2", "New 1", "Already there 1", "Lines left out 3", "Repeated numbers 1",
 		"The ninth digit of the mobile number is missing. 1 line", "4 1187654321 +5511987654321", "The area code was left out", "5 951234567", "7 empty",
 		"Import 2 numbers", "Add the 9 to 1 number", "For example, 1187654321 becomes +5511987654321.")

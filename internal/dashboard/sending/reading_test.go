@@ -124,15 +124,15 @@ func TestReview_Large(t *testing.T) {
 func TestReading_Choices(t *testing.T) {
 	t.Parallel()
 	c := reviewed(t, submission.LeftOut{Line: 5, Kind: submission.KindFaulty, Code: "hidden_row"}, refused(2, "missing_ninth_digit", "1187654321"))
-	c.stored.Columns.Sheet, c.stored.Columns.Sheets = "Clientes", []string{"Clientes", "Antigos"}
-	c.stored.Reading = submission.Reading{Sheet: "Clientes", Encoding: "windows-1252"} // the file leaves no choice of the encoding
+	c.stored.Columns.Sheet, c.stored.Columns.Sheets = "Pessoas", []string{"Pessoas", "Antigos"}
+	c.stored.Reading = submission.Reading{Sheet: "Pessoas", Encoding: "windows-1252"} // the file leaves no choice of the encoding
 	page := c.author.Get(path)
-	says(t, page, http.StatusOK, "How the file is read", "Include the hidden row", "Add the 9 to 1 number", "For example, 1187654321 becomes +5511987654321.", "Sheet read: Clientes")
-	form := url.Values{"was": {"7"}, "choices": {"1"}, "sheet": {"Clientes"}, "hidden": {"1"}, "nine": {"1"}}
+	says(t, page, http.StatusOK, "How the file is read", "Include the hidden row", "Add the 9 to 1 number", "For example, 1187654321 becomes +5511987654321.", "Sheet read: Pessoas")
+	form := url.Values{"was": {"7"}, "choices": {"1"}, "sheet": {"Pessoas"}, "hidden": {"1"}, "nine": {"1"}}
 	if a := c.author.Post(path+"/reading", form); a.Location != path {
 		t.Errorf("answered %d to %q", a.Status, a.Location)
 	}
-	if diff := cmp.Diff(&submission.Reading{Sheet: "Clientes", Encoding: "windows-1252", Hidden: true, AddNine: true}, c.reading); diff != "" {
+	if diff := cmp.Diff(&submission.Reading{Sheet: "Pessoas", Encoding: "windows-1252", Hidden: true, AddNine: true}, c.reading); diff != "" {
 		t.Errorf("the reading (-want +got):\n%s", diff)
 	}
 	c.reading = nil
@@ -174,7 +174,7 @@ func TestReading_Undecided(t *testing.T) {
 		want    submission.Reading
 	}{
 		"sheets": {
-			submission.Columns{Sheets: []string{"Clientes", "Antigos"}}, "Which sheet should be read?", url.Values{"sheet": {"Antigos"}}, submission.Reading{Sheet: "Antigos"},
+			submission.Columns{Sheets: []string{"Pessoas", "Antigos"}}, "Which sheet should be read?", url.Values{"sheet": {"Antigos"}}, submission.Reading{Sheet: "Antigos"},
 		},
 		"encodings": {
 			submission.Columns{Encodings: []submission.EncodingChoice{{Name: "macintosh", Words: []string{"João", "ação"}}, {Name: "ibm850", Words: []string{"JoÆo"}}}},

@@ -132,13 +132,11 @@ func (c *csvRecords) decode() {
 		if utf8.ValidString(cell) {
 			continue
 		}
-		first, rest, more := strings.Cut(cell, "\n")
-		all := c.decodeLine(first)
-		for more {
-			first, rest, more = strings.Cut(rest, "\n")
-			all += "\n" + c.decodeLine(first)
+		texts := strings.Split(cell, "\n")
+		for i, text := range texts {
+			texts[i] = c.decodeLine(text)
 		}
-		c.cells[n] = all
+		c.cells[n] = strings.Join(texts, "\n")
 	}
 }
 

@@ -331,12 +331,12 @@ func (g *guess) choices(mac bool) (all []submission.EncodingChoice) {
 	if len(g.words) == 0 {
 		return nil
 	}
-	clear := g.clear()
-	if clear < 0 && mac && g.readings[macintosh].pure(mixed) {
-		clear = macintosh
+	only := g.clear()
+	if only < 0 && mac && g.readings[macintosh].pure(mixed) {
+		only = macintosh
 	}
 	for n, known := range charmaps {
-		if clear >= 0 && clear != n {
+		if only >= 0 && only != n {
 			continue
 		}
 		choice := submission.EncodingChoice{Name: known.name}

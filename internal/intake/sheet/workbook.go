@@ -56,7 +56,8 @@ func openWorkbook(ctx context.Context, file io.ReaderAt, size int64, reading sub
 	if err := w.open(archive, reading.Sheet); err != nil {
 		return nil, content.fault(err)
 	}
-	return w, w.findHeader()
+	err = w.findHeader()
+	return w, err
 }
 
 // openArchive opens the list of a workbook's parts, which is of limited size.

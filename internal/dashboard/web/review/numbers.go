@@ -3,6 +3,7 @@ package review
 import (
 	"errors"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -98,9 +99,7 @@ func (n Numbers) ColumnChoice() web.ColumnChoice {
 func (n Numbers) source() Source {
 	kept := n.query()
 	return Source{Findings: n.Findings, First: n.leftOut(), Download: func(of url.Values) string {
-		for name, values := range kept {
-			of[name] = values
-		}
+		maps.Copy(of, kept)
 		return n.Path + "/refused?" + of.Encode()
 	}}
 }

@@ -34,7 +34,7 @@ func (s *section) dateTokens() {
 	}
 	var kept []token
 	for i := 0; i < len(s.tokens); i++ {
-		switch t := s.tokens[i]; t.kind {
+		switch t := s.tokens[i]; t.kind { //nolint:exhaustive // a date shows no others
 		case datePart:
 			kept = append(kept, s.datePart(i))
 		case elapsed, halfOfDay, literal, blank:
@@ -131,7 +131,7 @@ func dateOf(day int) moment {
 
 func (s *section) appendPart(shown []byte, m moment, t token) []byte {
 	width := len(t.text)
-	switch t.kind {
+	switch t.kind { //nolint:exhaustive // the others are shown as they are
 	case elapsed:
 		return appendPadded(shown, m.elapsed/secondsOf(t.text[0]), width)
 	case halfOfDay:

@@ -75,11 +75,12 @@ func (s *section) aroundFraction() (before string, mixed bool, after string) {
 	return texts(s.tokens[:first]), mixed, texts(s.tokens[s.slash+1+len(places):])
 }
 
-func texts(tokens []token) (all string) {
+func texts(tokens []token) string {
+	var all strings.Builder
 	for _, t := range tokens {
-		all += t.text
+		all.WriteString(t.text)
 	}
-	return all
+	return all.String()
 }
 
 // approximate returns the fraction for a number: the last convergent of its continued fraction whose denominator has

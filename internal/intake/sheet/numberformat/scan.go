@@ -113,7 +113,7 @@ func (s *scanner) sign(c string) {
 		s.add(k, c)
 	case lower == "e" && (strings.HasPrefix(s.left, "+") || strings.HasPrefix(s.left, "-")):
 		s.add(exponent, s.take())
-	case strings.Contains("ymdhs", lower):
+	case strings.ContainsAny(lower, "ymdhs"):
 		s.add(datePart, lower+s.more(lower))
 	default:
 		s.add(literal, c)
