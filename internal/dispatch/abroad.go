@@ -8,16 +8,11 @@ import (
 	"campaign-dispatch/internal/phone"
 )
 
-// Abroad is an accepted message to a number of another country.
-type Abroad struct {
-	Message int    // its index in the call
-	Country string // as phone.Country returns it
-}
-
-func (q *request) abroad() (all []Abroad) {
+// abroad returns the indexes of the accepted messages to numbers of other countries.
+func (q *request) abroad() (all []int) {
 	for i := range q.messages {
 		if m := &q.messages[i]; m.rejection == nil && m.number != 0 && !m.number.Brazilian() {
-			all = append(all, Abroad{i, phone.Country(m.number)})
+			all = append(all, i)
 		}
 	}
 	return all
@@ -51,18 +46,18 @@ func (q *request) otherCountries() *otherCountries {
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b Abroad) int { return cmp.Compare(q.plus(a), q.plus(b)) })
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(q.plus(a), q.plus(b)) })
 	o := &otherCountries{Count: len(all)}
-	for _, a := range all {
-		o.WithoutPlus += 1 - q.plus(a)
-		o.add(a.Country, abroadExample{messagePointer(a.Message, "phone"), echo(q.messages[a.Message].phone)})
+	for _, i := range all {
+		o.WithoutPlus += 1 - q.plus(i)
+		o.add(phone.Country(q.messages[i].number), abroadExample{messagePointer(i, "phone"), echo(q.messages[i].phone)})
 	}
 	slices.SortStableFunc(o.Countries, func(a, b country) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Country, b.Country)) })
 	return o
 }
 
-// plus returns how many + the number has.
-func (q *request) plus(a Abroad) int { return bytes.Count(q.messages[a.Message].phone, []byte("+")) }
+// plus returns how many + the number of a message has.
+func (q *request) plus(i int) int { return bytes.Count(q.messages[i].phone, []byte("+")) }
 
 func (o *otherCountries) add(code string, e abroadExample) {
 	at := slices.IndexFunc(o.Countries, func(c country) bool { return c.Country == code })

@@ -57,7 +57,6 @@ type Verdict struct {
 	Rejected    []Rejection
 	Faults      []Fault    // all of them, in the order of the rules
 	Withheld    []Withheld // in the order of the call
-	Abroad      []Abroad   // in the order of the call
 	InvalidURLs []int      // indexes of the messages with a URL that is not https
 	Classes     campaign.ClassCounts
 	EachClass   campaign.Classes // of the accepted messages, in order
@@ -151,7 +150,7 @@ func (c *call) verdict(state acceptance.State, found faults) Verdict {
 			v.Rejected = append(v.Rejected, Rejection{i, *r})
 		}
 	}
-	v.Accepted, v.Abroad = len(c.req.messages)-len(v.Rejected), c.req.abroad()
+	v.Accepted = len(c.req.messages) - len(v.Rejected)
 	_, v.InvalidURLs = c.unsendable(state.Template)
 	if c.bill.budget != nil {
 		v.Budget = c.bill.budget.Figures()

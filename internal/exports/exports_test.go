@@ -161,6 +161,11 @@ func TestMaker_FileName(t *testing.T) {
 	}
 }
 
+func refused(line, number string) campaign.ErrorLine {
+	_, why := phone.Parse([]byte(number))
+	return campaign.ErrorLine{Line: line, Phone: number, Code: why.Code, Reason: why.Reason}
+}
+
 func TestMaker_Rejected(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
@@ -169,8 +174,8 @@ func TestMaker_Rejected(t *testing.T) {
 		campaign.ErrorFileHeader,
 		{Line: "7", Phone: "12", UID: "u", Code: "wrong_length", Reason: "Too short."},
 		{Line: "8", Phone: "@x", Code: "new", Reason: "New."},
-		{Line: "9", Phone: "1187654321", Code: "missing_ninth_digit", Reason: "r"},
-		{Line: "10", Phone: "(11) 98765-4321", Code: "invalid_form", Reason: "r"},
+		refused("9", "1187654321"),
+		refused("10", "(11) 98765-4321"),
 	} {
 		file = l.AppendTo(file)
 	}

@@ -1,6 +1,7 @@
 package exports
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"strings"
@@ -10,7 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/exports/export"
-	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 //go:embed texts.json
@@ -134,10 +135,7 @@ func (t *table) rejection(l campaign.ErrorLine) string {
 	if t.Language != portuguese {
 		return l.Reason
 	}
-	if r := phone.Refusal(l.Phone, l.Code); r != nil {
-		return r.InPortuguese()
-	}
-	return l.Reason
+	return cmp.Or(e164.InPortuguese(l.Code, l.Reason), l.Reason)
 }
 
 func (t *table) reason(c campaign.Change) string {

@@ -250,6 +250,9 @@ func (c *company) ready(file string, change func(sub *submission.Submission)) su
 	if sub.State != submission.StateReady {
 		c.t.Fatalf("the submission is %s, %s", sub.State, sub.Fault.Code)
 	}
+	if f := sub.Check.Findings; sub.Check.Rows != f.Accepted+f.LeftOut() {
+		c.t.Errorf("%d lines, of which %d are accepted and %d left out", sub.Check.Rows, f.Accepted, f.LeftOut())
+	}
 	return sub
 }
 
@@ -303,8 +306,11 @@ const five = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n119888
 func TestSubmission_LostLetters(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
-	sub := c.ready("Celular;Código;Nome;Loja\n11988880001;a;Jos\ufffd;Sul\n11988880002;b;Bia;S\ufffdo\n", nil)
-	want := []submission.LineFault{{Code: "invalid_utf8", Column: "nome", Lines: submission.Lines{Count: 1, First: []int{2}}}}
+	sub := c.ready("Celular;Código;Nome;Loja\n11988880001;a;Jos\ufffd;Sul\n11988880002;b;Bia;S\ufffdo\n11988880003;c;C\x00aio;Sul\n", nil)
+	want := []submission.LineFault{
+		{Code: "invalid_utf8", Column: "nome", Lines: submission.Lines{Count: 1, First: []int{2}}},
+		{Code: "invalid_character", Column: "nome", Lines: submission.Lines{Count: 1, First: []int{4}}},
+	}
 	if diff := cmp.Diff(want, sub.Check.Findings.Omitted); diff != "" || sub.Check.Findings.Accepted != 1 {
 		t.Errorf("%d accepted, left out (-want +got):\n%s", sub.Check.Findings.Accepted, diff)
 	}

@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dispatch"
+	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/area"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/reach"
@@ -116,20 +116,16 @@ func (j *judged) addWithheld() {
 	}
 }
 
-// addNoted adds the accepted messages whose number got the ninth digit, or is one of another country.
+// addNoted adds the accepted messages whose number a person should look at.
 func (j *judged) addNoted() {
 	for _, m := range j.part {
-		if gotNine(m) {
-			j.out = append(j.out, noted(m, submission.KindNine, ""))
+		if m.Number == 0 {
+			continue
+		}
+		if kind, country := sheet.Noted(e164.Number(m.Number), m.Written); kind != "" {
+			j.out = append(j.out, noted(m, kind, country))
 		}
 	}
-	for _, a := range j.verdict.Abroad {
-		j.out = append(j.out, noted(j.part[a.Message], submission.KindAbroad, a.Country))
-	}
-}
-
-func gotNine(m submission.Message) bool {
-	return m.Written != "" && phone.ReadTyped(m.Written).GotNine(e164.Number(m.Number))
 }
 
 // noted returns a line that gets a message. The message has its variables.
@@ -211,11 +207,8 @@ func (s *sorter) add(m submission.Message) {
 }
 
 func leftOut(m submission.Message, kind submission.Kind, code, column string) submission.LeftOut {
-	l := submission.LeftOut{Line: m.Line, Kind: kind, Code: code, Column: column, Phone: m.Phone, UID: m.UID, Vars: m.Vars}
-	if m.Written != "" {
-		l.Phone = m.Written
-	}
-	if m.Written != "" && m.Number != 0 {
+	l := submission.LeftOut{Line: m.Line, Kind: kind, Code: code, Column: column, Phone: m.Cell, UID: m.UID, Vars: m.Vars}
+	if m.Cell != m.Phone && m.Number != 0 {
 		l.Meant = e164.Number(m.Number).String()
 	}
 	return l

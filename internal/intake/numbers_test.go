@@ -10,7 +10,7 @@ import (
 
 const writtenNumbers = "Celular;Código;Nome\n" +
 	"(011) 98888-0001;a;Ana\n0 15 11 98888-0002;b;Bia\n0055 11 98888-0003;c;Caio\n1188880004;d;Davi\n\u200e11\u200b988880005\u202c;e;Eva\n" +
-	"351912345678;f;Fay\n951234567;g;Gil\n0800 123 4567;h;Hal\n11988880004;i;Ivo\n"
+	"351912345678;f;Fay\n951234567;g;Gil\n0800 123 4567;h;Hal\n(11) 98888-0004;i;Ivo\n"
 
 // Numbers are read as people write them. A refused one is listed as written, with the one that may be meant, and a number of
 // another country is counted apart.
@@ -23,7 +23,7 @@ func TestSubmission_WrittenNumbers(t *testing.T) {
 		{Line: 5, Kind: submission.KindInvalid, Code: "missing_ninth_digit", Phone: "1188880004", Meant: "+5511988880004"},
 		{Line: 7, Kind: submission.KindAbroad, Code: "PT", Phone: "351912345678", Meant: "+351912345678"},
 		{Line: 8, Kind: submission.KindInvalid, Code: "missing_area_code", Phone: "951234567"},
-		{Line: 9, Kind: submission.KindInvalid, Code: "no_area_code", Phone: "08001234567"},
+		{Line: 9, Kind: submission.KindInvalid, Code: "no_area_code", Phone: "0800 123 4567"},
 	})
 	found := sub.Check.Findings
 	abroad := []submission.LineFault{{Code: "PT", Lines: submission.Lines{Count: 1, First: []int{7}}}}
@@ -47,7 +47,7 @@ func TestSubmission_ChangedNumbers(t *testing.T) {
 		{Line: 5, Kind: submission.KindNine, Phone: "1188880004", Meant: "+5511988880004"},
 		{Line: 7, Kind: submission.KindAbroad, Code: "PT", Phone: "351912345678", Meant: "+351912345678"},
 		{Line: 9, Kind: submission.KindInvalid, Code: "missing_area_code", Phone: "0800 123 4567"},
-		{Line: 10, Kind: submission.KindRepeated, Phone: "11988880004"},
+		{Line: 10, Kind: submission.KindRepeated, Phone: "(11) 98888-0004", Meant: "+5511988880004"},
 	})
 	found := sub.Check.Findings
 	if diff := cmp.Diff(submission.Lines{Count: 1, First: []int{5}}, found.Nine); diff != "" || found.Accepted != 8 {

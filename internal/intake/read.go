@@ -140,7 +140,7 @@ func (r *reader) see(number uint64) {
 func (r *reader) messageOf(row sheet.Row) submission.Message {
 	number, written := r.numberOf(row)
 	m := submission.Message{
-		Line: row.Line, Phone: number.Text, Written: written, Number: uint64(number.Number),
+		Line: row.Line, Phone: number.Text, Written: written, Cell: row.ID(r.Columns.Phone), Number: uint64(number.Number),
 		UID: row.ID(r.Columns.UID), Vars: map[string]string{}, ANSI: row.ANSI,
 	}
 	for _, v := range r.Columns.Values {

@@ -142,6 +142,34 @@ func TestReadRequest_Invalid(t *testing.T) {
 	}
 }
 
+// A compressed body is named. The header alone does not matter, as in the other calls, nor does a byte order mark.
+func TestReadRequest_Encoded(t *testing.T) {
+	t.Parallel()
+	const inJSON = `{"grant_type":"client_credentials","client_id":"rcs_1","client_secret":"s"}`
+	const inForm = "grant_type=client_credentials&client_id=rcs_1&client_secret=s"
+	for name, test := range map[string]struct {
+		contentType, body, encoding, refused string
+	}{
+		"compressed JSON":   {"application/json", "\x1f\x8b\x08", "gzip", "without compression"},
+		"a compressed form": {form, "\x1f\x8b\x08", "gzip", "without compression"},
+		"no header":         {"application/json", "\x1f\x8b\x08", "", "JSON"},
+		"JSON":              {"application/json", inJSON, "utf-8", ""},
+		"a form":            {form, inForm, "utf-8", ""},
+		"JSON with a mark":  {"application/json", "\ufeff" + inJSON, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := post(t, test.contentType, test.body, "")
+			r.Header.Set("Content-Encoding", test.encoding)
+			_, err := readRequest(r)
+			var f *failure
+			if errors.As(err, &f) != (test.refused != "") || f != nil && !strings.Contains(f.description, test.refused) {
+				t.Errorf("refused with %+v, want %q", f, test.refused)
+			}
+		})
+	}
+}
+
 func TestNarrow(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

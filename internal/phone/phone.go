@@ -15,15 +15,19 @@ import (
 
 // Parse parses a number of a call, in one of the formats of e164.Parse. The Rejection is nil for a
 // valid number, and suggests the number that ReadTyped reads. s is not kept.
-func Parse(s []byte) (e164.Number, *e164.Rejection) {
-	n, rejection := parse(s)
-	if rejection == nil || rejection.Code != e164.InvalidForm || len(s) > longestWritten {
-		return n, rejection
+func Parse(s []byte) (e164.Number, *e164.Rejection) { return e164.Parse(s, parseForeign, meant) }
+
+func meant(s []byte) e164.Number {
+	if len(s) > longestWritten {
+		return 0
 	}
-	return 0, rejection.Suggesting(ReadTyped(string(s)).meant())
+	return ReadTyped(string(s)).meant()
 }
 
-func parse(s []byte) (e164.Number, *e164.Rejection) { return e164.Parse(s, parseForeign) }
+// parse parses what ReadTyped has read: it has no other meaning.
+func parse(s []byte) (e164.Number, *e164.Rejection) {
+	return e164.Parse(s, parseForeign, func([]byte) e164.Number { return 0 })
+}
 
 // ParseTyped parses a number as ReadTyped does.
 func ParseTyped(s string) (e164.Number, *e164.Rejection) {
@@ -59,37 +63,17 @@ func Country(n e164.Number) string {
 	return ""
 }
 
-// Rejections of numbers of other countries.
-var (
-	rejectCallingCode = e164.NewRejection(
-		e164.InvalidNumber,
-		"No country has the code this number begins with. A Brazilian number has 10 or 11 digits, area code included.",
-		"Nenhum país tem o código com que este número começa. Um número do Brasil tem 10 ou 11 dígitos com o DDD.",
-	)
-	rejectForeignLength = e164.NewRejection(
-		e164.WrongLength,
-		"The number is too short or too long for the country whose code it begins with. "+
-			"A Brazilian number has 10 or 11 digits, area code included.",
-		"O número tem dígitos a mais ou a menos para o país do código com que começa. Um número do Brasil tem 10 ou 11 dígitos com o DDD.",
-	)
-	rejectForeignNumber = e164.NewRejection(
-		e164.InvalidNumber,
-		"The country whose code this number begins with has no such number.",
-		"Não existe número assim no país do código com que ele começa.",
-	)
-)
-
 // noRegion makes the library determine the country from the number.
 const noRegion = "ZZ"
 
 // parseForeign validates digits that start with a country code, with the library.
 func parseForeign(digits []byte) (e164.Number, *e164.Rejection) {
 	if !hasCallingCode(digits) {
-		return 0, rejectCallingCode
+		return 0, e164.RejectCallingCode
 	}
 	parsed, err := phonenumbers.Parse("+"+string(digits), noRegion)
 	if err != nil {
-		return 0, rejectForeignLength
+		return 0, e164.RejectForeignLength
 	}
 	if !phonenumbers.IsValidNumber(parsed) {
 		return 0, rejectForeign(parsed)
@@ -97,7 +81,7 @@ func parseForeign(digits []byte) (e164.Number, *e164.Rejection) {
 	formatted := phonenumbers.Format(parsed, phonenumbers.E164)
 	n, err := strconv.ParseUint(formatted[1:], 10, 64)
 	if err != nil {
-		return 0, rejectForeignLength
+		return 0, e164.RejectForeignLength
 	}
 	return e164.Number(n), nil
 }
@@ -116,7 +100,7 @@ func hasCallingCode(digits []byte) bool {
 
 func rejectForeign(parsed *phonenumbers.PhoneNumber) *e164.Rejection {
 	if phonenumbers.IsPossibleNumberWithReason(parsed) != phonenumbers.IS_POSSIBLE {
-		return rejectForeignLength
+		return e164.RejectForeignLength
 	}
-	return rejectForeignNumber
+	return e164.RejectForeignNumber
 }

@@ -97,7 +97,7 @@ func (s *Pages) importNumbers(p *web.Page) error {
 	if err := s.Files.Delete(p.R.Context(), p.Session.Tenant, v.File); err != nil { // the bucket deletes it later
 		slog.WarnContext(p.R.Context(), "file of an import not deleted", "tenant", p.Session.Tenant, "error", err)
 	}
-	return p.Done(Path, p.KeyFor("people.done.imported", len(numbers)), p.Number(len(numbers)), p.Number(len(v.Refused)))
+	return p.Done(Path, p.KeyFor("people.done.imported", len(numbers)), p.Number(len(numbers)), p.Number(v.Findings.LeftOut()))
 }
 
 // leftOut downloads the lines of a file that are left out.

@@ -35,14 +35,14 @@ func TestImport_Review(t *testing.T) {
 	webtest.Light(t, admin, path)
 	admin.Language = "en"
 	review := admin.Get(path)
-	shows(t, review, http.StatusOK, "Valid numbers 2", "New 1", "Already there 1", "Lines left out 3", "Repeated numbers 1",
+	shows(t, review, http.StatusOK, "Valid numbers 2", "New 1", "Already there 1", "Lines with a problem 0", "Invalid numbers 3", "Repeated numbers 1",
 		"The ninth digit of the mobile number is missing. 1 line", "4 1187654321 +5511987654321", "The area code was left out", "5 951234567", "7 empty",
 		"Import 2 numbers", "Add the 9 to 1 number", "For example, 1187654321 becomes +5511987654321.")
 	if n, _, _ := b.lists.Count(t.Context(), "acme"); n != 1 {
 		t.Errorf("%d numbers are recorded before the confirmation", n)
 	}
 	form := importForm(review)
-	shows(t, admin.Follow(admin.Post(path, form)), http.StatusOK, "2 numbers of the file are on the list. Lines left out: 3.")
+	shows(t, admin.Follow(admin.Post(path, form)), http.StatusOK, "2 numbers of the file are on the list. Lines left out: 4.")
 	shows(t, admin.Post(path, form), http.StatusConflict)
 	shows(t, admin.Get(path), http.StatusNotFound, "no longer exists")
 	if len(b.kept.objects) > 0 {
@@ -98,7 +98,7 @@ func TestImport_Corrections(t *testing.T) {
 	}
 	fields.Set("correct.4", "")
 	right := admin.Post(path+"/reading", fields)
-	shows(t, right, http.StatusOK, "Valid numbers 1", "Lines left out 2", "Corrected on this page.")
+	shows(t, right, http.StatusOK, "Valid numbers 1", "Invalid numbers 2", "Corrected on this page.")
 	form := importForm(right)
 	form.Set("correct.3", right.Value("correct.3"))
 	shows(t, admin.Follow(admin.Post(path, form)), http.StatusOK, "1 number of the file is on the list")
@@ -152,7 +152,7 @@ func TestImport_HiddenRow(t *testing.T) {
 	admin := b.SignIn("acme", web.RoleAdmin)
 	path := sendFile(t, admin, string(file)).Location
 	review := admin.Get(path)
-	shows(t, review, http.StatusOK, "Valid numbers 4", "Lines left out 0", "Hidden rows of the workbook count too")
+	shows(t, review, http.StatusOK, "Valid numbers 4", "Lines with a problem 0", "Invalid numbers 0", "Hidden rows of the workbook count too")
 	admin.Post(path, importForm(review))
 	if n, _, _ := b.lists.Count(t.Context(), "acme"); n != 4 {
 		t.Errorf("%d numbers are recorded, want those of all rows, the hidden one too", n)

@@ -267,10 +267,10 @@ func TestReview(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	o.create(5511987654321, 5511987654323)
-	review := o.choose("nome;telefone\nAna;" + ana + "\nBia;(11) 98765-4322\nBia;11987654322\nRui;123\n")
+	review := o.choose("nome;telefone\nAna;" + ana + "\nBia;(11) 98765-4322\nBia;011 98765-4322\nRui;123\n")
 	page := o.admin.Get(review)
 	for _, want := range []string{
-		"Valid numbers 2", "New 1", "Already there 1", "Lines left out 1", "Repeated numbers 1", "The list has 2 numbers now.",
+		"Valid numbers 2", "New 1", "Already there 1", "Lines with a problem 0", "Invalid numbers 1", "Repeated numbers 1", "The list has 2 numbers now.", "4 011 98765-4322 +5511987654322",
 		"Add 1 number to the list", "Remove 1 number from the list", "Replacing the list removes 1 number that is not in the file.", "Replace the list with the 2 numbers",
 	} {
 		if !strings.Contains(page.Text(), want) {
@@ -387,19 +387,19 @@ func TestReview_FirstLineRefused(t *testing.T) {
 	o.create()
 	for _, first := range []string{"1187654321", "987654321", "(011) 8765-4321", "１１９８７６５４３２１", "11987654321 ramal 2"} {
 		review := o.choose("\n" + first + "\n" + bia + "\n")
-		if page := o.admin.Get(review); !strings.Contains(page.Text(), "Valid numbers 1") || !strings.Contains(page.Text(), "Lines left out 1") {
+		if page := o.admin.Get(review); !strings.Contains(page.Text(), "Valid numbers 1") || !strings.Contains(page.Text(), "Invalid numbers 1") {
 			t.Errorf("%s: the page says %s", first, page.Text())
 		}
 		if refused := o.admin.Get(review + "/refused?column=0"); !strings.Contains(refused.Body, `"2";`) || !strings.Contains(refused.Body, first) {
 			t.Errorf("%s: refused:\n%s", first, refused.Body)
 		}
 		alone := o.admin.Get(o.choose(first + "\n"))
-		if !strings.Contains(alone.Text(), "Lines left out 1") || !strings.Contains(alone.Text(), "no valid number") {
+		if !strings.Contains(alone.Text(), "Invalid numbers 1") || !strings.Contains(alone.Text(), "no valid number") {
 			t.Errorf("%s alone: the page says %s", first, alone.Text())
 		}
 	}
 	for _, name := range []string{"telefone", "Números 2026"} {
-		if page := o.admin.Get(o.choose(name + "\n" + bia + "\n")); !strings.Contains(page.Text(), "Lines left out 0") {
+		if page := o.admin.Get(o.choose(name + "\n" + bia + "\n")); !strings.Contains(page.Text(), "Lines with a problem 0 Invalid numbers 0") {
 			t.Errorf("%s: the page says %s", name, page.Text())
 		}
 	}
@@ -423,6 +423,10 @@ func TestReview_Reading(t *testing.T) {
 	page = o.admin.Post(review+"/reading", sent)
 	if !strings.Contains(page.Text(), "Valid numbers 3") || !strings.Contains(page.Text(), "Add 3 numbers to the list") || strings.Contains(page.Body, "refused?column=0&amp;correct") {
 		t.Errorf("answered %d: %s", page.Status, page.Text())
+	}
+	choices := o.admin.Post(review+"/reading", url.Values{"choices": {"1"}, "column": {"0"}, "correct.4": {page.Value("correct.4")}})
+	if !strings.Contains(choices.Text(), "Valid numbers 2") || !strings.Contains(page.Body, `method="post" action="`+review+`/reading">`) {
+		t.Errorf("the form of the choices loses the corrected number: %s", choices.Text())
 	}
 	values := form(page, "add")
 	values.Set("nine", page.Value("nine"))
@@ -490,6 +494,21 @@ func TestSearch_SavedAsWritten(t *testing.T) {
 	}
 }
 
+// addsUp checks that each line of a file is a number, or among those that the page counts as left out and that can be downloaded.
+func addsUp(t *testing.T, page, download string, lines int) {
+	t.Helper()
+	_, tally, _ := strings.Cut(page, "Valid numbers ")
+	var valid, added, known, faulty, invalid, repeated int
+	_, err := fmt.Sscanf(tally, "%d New %d Already there %d Lines with a problem %d Invalid numbers %d Repeated numbers %d",
+		&valid, &added, &known, &faulty, &invalid, &repeated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := faulty + invalid + repeated; valid != added+known || valid+out != lines || strings.Count(download, "\n")-1 != out {
+		t.Errorf("of %d lines, the download has %d, and the page says %.120s", lines, strings.Count(download, "\n")-1, tally)
+	}
+}
+
 // A file and the search take the numbers that a dispatch takes, and name the same E.164.
 func TestForms(t *testing.T) {
 	t.Parallel()
@@ -502,13 +521,14 @@ func TestForms(t *testing.T) {
 		}
 	}
 	review := o.choose(phonetest.File())
-	if page := o.admin.Get(review); !strings.Contains(page.Text(), fmt.Sprint("Lines left out ", invalid)) {
+	if page := o.admin.Get(review); !strings.Contains(page.Text(), fmt.Sprint("Invalid numbers ", invalid)) {
 		t.Errorf("the review of %d invalid numbers says %s", invalid, page.Text())
 	}
 	refused := o.admin.Get(review + "/refused?column=0&kind=invalid").Body
 	if lines := strings.Count(refused, "\n") - 1; lines != invalid {
 		t.Errorf("%d of %d invalid numbers are in the file:\n%s", lines, invalid, refused)
 	}
+	addsUp(t, o.admin.Get(review).Text(), o.admin.Get(review+"/refused?column=0").Body, len(phonetest.Forms()))
 	o.admin.Post(review, form(o.admin.Get(review), "replace"))
 	want := phonetest.Numbers(func(f phonetest.Form) string { return f.Typed })
 	on := o.on()

@@ -248,22 +248,23 @@ func TestReview_Noted(t *testing.T) {
 		submission.LeftOut{Line: 4, Kind: submission.KindAbroad, Code: "FR", Phone: "33612345678", Meant: "+33612345678"},
 		submission.LeftOut{Line: 6, Kind: submission.KindNine, Phone: "1187654321", Meant: "+5511987654321"},
 		submission.LeftOut{Line: 8, Kind: submission.KindAbroad, Code: "PT", Phone: "+351 912345679", Meant: "+351912345679"},
+		submission.LeftOut{Line: 9, Kind: submission.KindAbroad, Phone: "+80012345678", Meant: "+80012345678"},
 	)
 	f := &c.stored.Check.Findings
 	c.words, f.Doubled = []string{"João", "Conceição"}, submission.Count(nil, 5, "R$", "valor")
-	says(t, c.author.Get(path), http.StatusOK, "3 numbers of other countries: Portugal 2, France 1", "3 351912345678 +351912345678 Portugal", "4 33612345678 +33612345678 France",
-		"The 9 was added to 1 number", "6 1187654321 +5511987654321", "Words with accents: João, Conceição", "1 message repeats “R$”", "before {{valor}}")
-	if rows := c.author.Get(path + "/left-out?kind=abroad").Body; strings.Count(rows, "\r\n") != 4 || strings.Contains(rows, "1187654321") {
+	says(t, c.author.Get(path), http.StatusOK, "4 numbers of other countries: Portugal 2, no single country 1, France 1", "3 351912345678 +351912345678 Portugal", "9 +80012345678 +80012345678 no single country", "4 33612345678 +33612345678 France",
+		"The 9 was added to 1 number", "6 1187654321 +5511987654321", "Words with accents: João, Conceição", "1 message repeats “R$”", "next to {{valor}}")
+	if rows := c.author.Get(path + "/left-out?kind=abroad").Body; strings.Count(rows, "\r\n") != 5 || strings.Contains(rows, "1187654321") {
 		t.Errorf("the numbers of other countries:\n%s", rows)
 	}
 	if rows := c.author.Get(path + "/left-out").Body; strings.Count(rows, "\r\n") != 1 {
 		t.Errorf("accepted lines are among those that were left out:\n%s", rows)
 	}
 	viewer := c.SignIn(tenant, web.RoleViewer).Get(path)
-	says(t, viewer, http.StatusOK, "3 numbers of other countries: Portugal 2, France 1", "Lines: 3, 4, 8")
+	says(t, viewer, http.StatusOK, "4 numbers of other countries", "Lines: 3, 4, 8, 9")
 	if strings.Contains(viewer.Body, "351912345678") {
 		t.Error("a viewer sees the numbers")
 	}
 	c.author.Language = "pt-BR"
-	says(t, c.author.Get(path), http.StatusOK, "3 números de outros países: Portugal 2, França 1", "1 número recebeu o 9", "Palavras com acento")
+	says(t, c.author.Get(path), http.StatusOK, "4 números de outros países: Portugal 2, sem país definido 1, França 1", "1 número recebeu o 9", "Palavras com acento")
 }

@@ -93,7 +93,7 @@ const maxDownload = 4_000_000
 func (p *Page) AppendLine(file []byte, cells ...string) (_ []byte, full bool) {
 	line := campaign.AppendRow(nil, CSVSeparator, cells...)
 	if len(file)+len(line) > maxDownload {
-		return campaign.AppendRow(file, CSVSeparator, "", p.T("submission.more_lines")), true
+		return campaign.AppendRow(file, CSVSeparator, "", p.T("ui.more_lines")), true
 	}
 	return append(file, line...), false
 }

@@ -168,10 +168,11 @@ func TestOpen_WorkbookTexts(t *testing.T) {
 	styles := `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="0\ \d\i\a\s_d"/><numFmt numFmtId="171" formatCode="d\-mmm"/></numFmts>` +
 		`<cellXfs><xf numFmtId="170"/><xf numFmtId="171"/></cellXfs></styleSheet>`
 	got, err := read(workbook(t, `<row r="1"><c t="s"><v>0</v></c><c t="str"><v>dias</v></c><c t="str"><v>dia</v></c></row>`+
-		`<row r="2"><c t="s"><v>1</v></c><c s="0"><v>30</v></c><c s="1"><v>46000</v></c></row>`, map[string]string{
-		"xl/sharedStrings.xml": `<sst><si><t>phone</t></si><si><t>a_x000D_&#10;b_x005F_x_y_x0001_</t></si></sst>`, "xl/styles.xml": styles,
+		`<row r="2"><c t="s"><v>1</v></c><c s="0"><v>30</v></c><c s="1"><v>46000</v></c></row>`+
+		`<row r="3"><c t="s"><v>2</v></c></row>`, map[string]string{
+		"xl/sharedStrings.xml": `<sst><si><t>phone</t></si><si><t>a_x000D_&#10;b_x005F_x_y_x0001_</t></si><si><t>'-10%</t></si></sst>`, "xl/styles.xml": styles,
 	}))
-	if diff := cmp.Diff([]string{"phone|dias|dia", "2 a\r\nb_x_y|30 dias|9-dez"}, got); diff != "" || err != nil {
+	if diff := cmp.Diff([]string{"phone|dias|dia", "2 a\r\nb_x_y|30 dias|9-dez", "3 -10%"}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

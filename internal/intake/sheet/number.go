@@ -3,6 +3,7 @@ package sheet
 import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // NumberOf reads the number of a line. written is the cell if another number is read in its place, and else "".
@@ -19,4 +20,16 @@ func NumberOf(r submission.Reading, line int, cell string) (number phone.Typed, 
 		written = cell
 	}
 	return number, written
+}
+
+// Noted returns the kind of an accepted number that a person should look at, "" for others. country is that of KindAbroad.
+// written is that of NumberOf.
+func Noted(n e164.Number, written string) (kind submission.Kind, country string) {
+	switch {
+	case !n.Brazilian():
+		return submission.KindAbroad, phone.Country(n)
+	case written != "" && phone.ReadTyped(written).GotNine(n):
+		return submission.KindNine, ""
+	}
+	return "", ""
 }

@@ -311,9 +311,10 @@ func (f Findings) Fits() bool { return len(f.General) == 0 && f.Accepted > 0 }
 // Message is a line of a part's file.
 type Message struct {
 	Line  int    `json:"line"`
-	Phone string `json:"phone"` // as in the file, in a form that a call may have
+	Phone string `json:"phone"` // in a form that a call may have
 	// Written is the number as in the file, if a person or AddNine has changed it.
 	Written string `json:"written,omitempty"`
+	Cell    string `json:"-"` // the number as in the file
 	// Number has the digits of the phone number in E.164, country code included. It is 0 for an
 	// invalid number.
 	Number uint64            `json:"number,omitempty"`

@@ -27,15 +27,16 @@ func (n Number) Brazilian() bool {
 
 // Parse parses ASCII digits with an optional leading +. Without the +, fewer than 10 digits are
 // rejected, and 10 or 11 digits are a Brazilian number with its area code; more are read as if
-// they had a +. foreign parses numbers of other countries; its digits start with the country code.
+// they had a +. foreign parses numbers of other countries; its digits start with the country code. meant returns the
+// number that may be meant by other signs, 0 if there is none.
 // The Rejection is nil for a valid number. s is not kept.
-func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, *Rejection) {
+func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection), meant func(s []byte) Number) (Number, *Rejection) {
 	digits, plus := bytes.CutPrefix(s, []byte{'+'})
 	switch {
 	case len(s) == 0:
 		return 0, rejectEmpty
 	case !allDigits(digits):
-		return 0, rejectCharacters
+		return 0, rejectCharacters.Suggesting(meant(s))
 	case !plus && len(digits) < withAreaCode:
 		return 0, rejectShort(digits)
 	case !plus && len(digits) <= withAreaCode+1:
@@ -43,7 +44,7 @@ func Parse(s []byte, foreign func(digits []byte) (Number, *Rejection)) (Number, 
 	case len(digits) >= 2 && digits[0] == '5' && digits[1] == '5':
 		return parseBrazilian(digits[2:])
 	case digits[0] == '0':
-		return 0, rejectLeadingZero
+		return 0, rejectLeadingZero.Suggesting(meant(s))
 	}
 	return foreign(digits)
 }
@@ -117,20 +118,21 @@ const (
 	InvalidNumber     = "invalid_number"
 )
 
-// Rejection is the reason why a number is refused: a code for programs and a sentence
-// for people. It may be shared: do not change it. The sentence may contain the number,
+// Cause is what numbers that are refused for the same reason have in common: a code for programs and a sentence
+// for people, without digits of the number.
+type Cause struct{ Code, English, Portuguese string }
+
+// Rejection is the reason why a number is refused. It may be shared: do not change it. Its Reason may contain the number,
 // so never log it.
 type Rejection struct {
-	Code       string
+	*Cause
 	Reason     string // in English, with the Suggestion
-	English    string // without digits of the number and the Suggestion, as Portuguese
-	Portuguese string
 	Suggestion Number // that may be meant, 0 if there is none
 }
 
 // NewRejection returns a rejection with a sentence in two languages.
 func NewRejection(code, english, portuguese string) *Rejection {
-	return &Rejection{Code: code, Reason: english, English: english, Portuguese: portuguese}
+	return &Rejection{Cause: &Cause{code, english, portuguese}, Reason: english}
 }
 
 // ByCode returns what is true of all numbers that are rejected with a code, nil for an unknown code.
@@ -142,7 +144,7 @@ func (r *Rejection) Suggesting(n Number) *Rejection {
 		return r
 	}
 	suggesting := *r
-	suggesting.Reason, suggesting.Suggestion = r.Reason+" It may be "+n.String()+".", n
+	suggesting.Reason, suggesting.Suggestion = r.Reason+suggests+n.String()+".", n
 	return &suggesting
 }
 
@@ -190,7 +192,7 @@ var (
 	rejectService = NewRejection(
 		NoAreaCode,
 		"Service numbers, such as 0800, 0300 or 4004, cannot get messages. Use a number with an area code.",
-		"Número de serviço, que não tem DDD, como 0800, 0300 ou 4004. Envie para números com DDD.",
+		"Número de serviço, que não tem DDD, como 0800, 0300 ou 4004. Use um número com DDD.",
 	)
 	rejectBrazilianMobile = NewRejection(
 		InvalidNumber,
@@ -201,6 +203,26 @@ var (
 		InvalidNumber,
 		"After the area code no Brazilian number begins with 0 or 1.",
 		"Depois do DDD, nenhum número do Brasil começa com 0 ou 1.",
+	)
+)
+
+// Rejections of numbers of other countries, by the parser of those.
+var (
+	RejectCallingCode = NewRejection(
+		InvalidNumber,
+		"No country has the code this number begins with. A Brazilian number has 10 or 11 digits, area code included.",
+		"Nenhum país tem o código com que este número começa. Um número do Brasil tem 10 ou 11 dígitos com o DDD.",
+	)
+	RejectForeignLength = NewRejection(
+		WrongLength,
+		"The number is too short or too long for the country whose code it begins with. "+
+			"A Brazilian number has 10 or 11 digits, area code included.",
+		"O número tem dígitos a mais ou a menos para o país do código com que começa. Um número do Brasil tem 10 ou 11 dígitos com o DDD.",
+	)
+	RejectForeignNumber = NewRejection(
+		InvalidNumber,
+		"The country whose code this number begins with has no such number.",
+		"Não existe número assim no país do código com que ele começa.",
 	)
 )
 

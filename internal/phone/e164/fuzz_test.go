@@ -15,17 +15,18 @@ func FuzzParse(f *testing.F) {
 		if n := e164.Unchecked(append([]byte{'+'}, digits...)); n != 0 {
 			return n, nil
 		}
-		return 0, &e164.Rejection{Code: e164.WrongLength, Reason: "too long"}
+		return 0, e164.NewRejection(e164.WrongLength, "too long", "longo demais")
 	}
+	none := func([]byte) e164.Number { return 0 }
 	f.Fuzz(func(t *testing.T, s []byte) {
-		number, rejection := e164.Parse(s, unchecked)
+		number, rejection := e164.Parse(s, unchecked, none)
 		if rejection != nil {
 			if number != 0 || rejection.Code == "" || rejection.Reason == "" {
 				t.Errorf("%q: number %d, rejection %+v", s, number, rejection)
 			}
 			return
 		}
-		again, rejection := e164.Parse([]byte(number.String()), unchecked)
+		again, rejection := e164.Parse([]byte(number.String()), unchecked, none)
 		if rejection != nil || again != number {
 			t.Errorf("%q is %s, which is %s (%+v)", s, number, again, rejection)
 		}

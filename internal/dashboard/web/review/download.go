@@ -20,7 +20,7 @@ type Download struct {
 // Lines answers with the lines of the kind that the query has, or with all that are left out.
 func (d Download) Lines(p *web.Page, all iter.Seq2[submission.LeftOut, error]) error {
 	file := campaign.AppendRow(nil, web.CSVSeparator, slices.Concat(
-		[]string{p.T("sending.line"), p.T("sending.problem"), p.T(insteadKey(submission.Kind(p.Query("kind"))))}, d.Header,
+		[]string{p.T("review.line"), p.T("review.problem"), p.T(insteadKey(submission.Kind(p.Query("kind"))))}, d.Header,
 	)...)
 	for l, err := range all {
 		if err != nil {
@@ -34,7 +34,7 @@ func (d Download) Lines(p *web.Page, all iter.Seq2[submission.LeftOut, error]) e
 			break
 		}
 	}
-	return p.CSV("submission.left_out_file", file)
+	return p.CSV("review.file_name", file)
 }
 
 func (d Download) about(p *web.Page, l submission.LeftOut) []string {

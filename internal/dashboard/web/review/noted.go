@@ -65,10 +65,13 @@ func countriesOf(p *web.Page, all []submission.LineFault) string {
 	return strings.Join(names, ", ")
 }
 
-// country returns the name of a country in the reader's language, or its code.
+// country returns the name of a country in the reader's language, or its code. Some numbers are of no country: phone.Country.
 func country(p *web.Page, code string) string {
-	if code == submission.Elsewhere {
+	switch code {
+	case submission.Elsewhere:
 		return p.T("review.elsewhere")
+	case "":
+		return p.T("review.no_country")
 	}
 	region, err := language.ParseRegion(code)
 	names := display.Regions(language.Make(p.Lang()))

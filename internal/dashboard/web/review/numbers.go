@@ -74,7 +74,9 @@ func (n *Numbers) read(p *web.Page, content []byte) (err error) {
 	if n.Head, err = listfile.ReadHead(p.R.Context(), content, n.reading()); err != nil {
 		return err
 	}
-	if column := p.R.FormValue("column"); column != "" {
+	if !n.chosenHere(p) {
+		n.Reading.Corrections = nil // the lines are others
+	} else if column := p.R.FormValue("column"); column != "" {
 		n.Column = web.ColumnIn(column, n.Header)
 	}
 	if !n.Usable() {
@@ -82,6 +84,13 @@ func (n *Numbers) read(p *web.Page, content []byte) (err error) {
 	}
 	n.Content, err = listfile.Read(p.R.Context(), content, n.Column, n.reading())
 	return err
+}
+
+// chosenHere reports whether the column and the corrections of a request are of the sheet that is read. The form of the choices has the sheet
+// whose columns it shows, so that the column of another one is found anew.
+func (n *Numbers) chosenHere(p *web.Page) bool {
+	shown := p.R.FormValue("columns-of")
+	return shown == "" || shown == n.Sheet
 }
 
 // reading returns how the file is read.
@@ -142,9 +151,14 @@ func (n Numbers) PlainFields() []Field {
 	return n.Fields()
 }
 
+// CorrectionFields returns the fields with which a form keeps the corrected numbers alone.
+func (n Numbers) CorrectionFields() []Field {
+	return Fields(submission.Reading{Corrections: n.Reading.Corrections})
+}
+
 // Download answers with the lines that were left out.
 func (n Numbers) Download(p *web.Page) error {
-	d := Download{Header: []string{p.T("submission.phone")}, Cells: func(l submission.LeftOut) []string { return []string{l.Phone} }}
+	d := Download{Header: []string{p.T("review.phone")}, Cells: func(l submission.LeftOut) []string { return []string{l.Phone} }}
 	return d.Lines(p, eachOf(n.leftOut()))
 }
 

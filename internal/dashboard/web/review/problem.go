@@ -12,14 +12,14 @@ import (
 func Problem(p *web.Page, l submission.LeftOut, lists map[int]string) string {
 	switch l.Kind {
 	case submission.KindRepeated:
-		return p.T("submission.problem.repeated")
+		return p.T("review.problem.repeated")
 	case submission.KindOptedOut:
-		return p.T("sending.opted_out")
+		return p.T("review.opted_out")
 	case submission.KindSuppressed:
-		return p.T("sending.on_list", lists[l.List])
+		return p.T("review.on_list", lists[l.List])
 	case submission.KindInvalid:
 		if shortened(l.Phone) {
-			return p.T("submission.problem.shortened")
+			return p.T("review.problem.shortened")
 		}
 		return p.RefusedNumber(l.Phone, l.Code)
 	case submission.KindNine:
@@ -28,7 +28,7 @@ func Problem(p *web.Page, l submission.LeftOut, lists map[int]string) string {
 		return p.T("review.abroad_line", country(p, l.Code))
 	case submission.KindFaulty:
 	}
-	if key := "submission.problem." + l.Code; p.Has(key) {
+	if key := "review.problem." + l.Code; p.Has(key) {
 		return p.T(key, l.Column)
 	}
 	return p.Known("refusal."+l.Code, l.Code)

@@ -21,7 +21,8 @@ type Head struct {
 	Header []string   // the names of the columns
 	First  [][]string // the first lines
 	Column int        // that has the numbers by its name, or is the only one, -1 if neither
-	// Sheets are the visible sheets of a workbook that have rows, if there are several.
+	// Sheet is the sheet of a workbook that is read, and Sheets are the visible ones that have rows, if there are several.
+	Sheet  string
 	Sheets []string
 }
 
@@ -32,7 +33,7 @@ func ReadHead(ctx context.Context, content []byte, reading submission.Reading) (
 	if err != nil {
 		return h, fmt.Errorf("open a file of numbers: %w", err)
 	}
-	h = Head{Header: f.Columns, Column: sheet.Match(f.Columns, nil).Phone}
+	h = Head{Header: f.Columns, Column: sheet.Match(f.Columns, nil).Phone, Sheet: f.Sheet}
 	if len(f.Columns) == 1 {
 		h.Column = 0
 	}
@@ -74,7 +75,13 @@ type Content struct {
 
 	reading submission.Reading
 	all     []e164.Number
-	lines   []int // of all
+	written []written // of all
+}
+
+// written is a number as in the file.
+type written struct {
+	line int
+	text string
 }
 
 // Read reads the numbers in a column. The first line may be a number instead of names. A file that cannot
@@ -96,6 +103,7 @@ func Read(ctx context.Context, content []byte, column int, reading submission.Re
 	}
 	c.Numbers = numberset.New(c.all)
 	c.findRepeated()
+	c.all, c.written = nil, nil // a page is made of the rest
 	return c, nil
 }
 
@@ -121,35 +129,26 @@ func (c *Content) addHeader(line int, text string) {
 	if phone.MayBeNumber(text) {
 		c.add(line, text)
 	} else if n, rejection := phone.ParseTyped(text); rejection == nil {
-		c.keep(line, n)
+		c.keep(line, text, n)
 	}
 }
 
 func (c *Content) add(line int, text string) {
-	number, _ := sheet.NumberOf(c.reading, line, text)
+	number, changed := sheet.NumberOf(c.reading, line, text)
 	if why := number.Rejection; why != nil {
 		c.refuse(submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: why.Code, Phone: text, Meant: why.Meant()})
 		return
 	}
-	c.note(line, text, number.Number)
-	c.keep(line, number.Number)
-}
-
-// note remembers a number that got the ninth digit, or is one of another country.
-func (c *Content) note(line int, text string, n e164.Number) {
-	noted := submission.LeftOut{Line: line, Kind: submission.KindNine, Phone: text, Meant: n.String()}
-	switch {
-	case !n.Brazilian():
-		noted.Kind, noted.Code = submission.KindAbroad, phone.Country(n)
-	case !phone.ReadTyped(text).GotNine(n):
-		return
+	if kind, country := sheet.Noted(number.Number, changed); kind != "" {
+		noted := submission.LeftOut{Line: line, Kind: kind, Code: country, Phone: text, Meant: number.Number.String()}
+		c.Findings.Count(noted)
+		c.Noted = append(c.Noted, noted)
 	}
-	c.Findings.Count(noted)
-	c.Noted = append(c.Noted, noted)
+	c.keep(line, text, number.Number)
 }
 
-func (c *Content) keep(line int, n e164.Number) {
-	c.all, c.lines = append(c.all, n), append(c.lines, line)
+func (c *Content) keep(line int, text string, n e164.Number) {
+	c.all, c.written = append(c.all, n), append(c.written, written{line, text})
 }
 
 // findRepeated finds the lines whose number an earlier line has.
@@ -161,7 +160,7 @@ func (c *Content) findRepeated() {
 	for i, n := range c.all {
 		at, _ := slices.BinarySearch(c.Numbers, uint64(n))
 		if seen[at] {
-			repeated := submission.LeftOut{Line: c.lines[i], Kind: submission.KindRepeated, Phone: n.String()}
+			repeated := submission.LeftOut{Line: c.written[i].line, Kind: submission.KindRepeated, Phone: c.written[i].text, Meant: n.String()}
 			c.Findings.Count(repeated)
 			c.Repeated = append(c.Repeated, repeated)
 		}
