@@ -1,6 +1,8 @@
 package intake_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,5 +88,29 @@ func (c *company) sameOuts(sub submission.Submission, want []submission.LeftOut)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		c.t.Errorf("left out or noted (-want +got):\n%s", diff)
+	}
+}
+
+// Nobody is greeted with the error of a formula. A line without a value that the template needs is left out.
+func TestSubmission_NoValues(t *testing.T) {
+	t.Parallel()
+	none := []string{"#N/D", "#VALOR!", "#REF!", "#NOME?", "#DIV/0!", "########", `\N`, "NULL"}
+	values := []string{"#1", "##", "#VIP", "Null", "Nulo", "N", "#N/D Souza"}
+	var file strings.Builder
+	file.WriteString("telefone;uid;nome\n")
+	for n, text := range append(none, values...) {
+		fmt.Fprintf(&file, "119888800%02d;%[1]d;%s\n", n, text)
+	}
+	file.WriteString("11988880099;#REF!;Ana\n")
+	c := newCompany(t)
+	c.partLines = 20
+	sub := c.ready(file.String(), nil)
+	var left []int
+	for l, err := range c.LeftOut(t.Context(), sub) {
+		c.must(err)
+		left = append(left, l.Line)
+	}
+	if diff := cmp.Diff([]int{2, 3, 4, 5, 6, 7, 8, 9, 17}, left); diff != "" || sub.Check.Findings.Accepted != len(values) {
+		t.Errorf("%+v (-want +got):\n%s", sub.Check.Findings, diff)
 	}
 }

@@ -135,20 +135,27 @@ func (r *reader) see(number uint64) {
 	}
 }
 
-// messageOf returns the message of a line. Empty cells are left out of its variables: an empty value
+// messageOf returns the message of a line. Cells without a value are left out of its variables: an empty value
 // would break the greeting.
 func (r *reader) messageOf(row sheet.Row) submission.Message {
 	number, written := r.numberOf(row)
 	m := submission.Message{
 		Line: row.Line, Phone: number.Text, Written: written, Cell: row.ID(r.Columns.Phone), Number: uint64(number.Number),
-		UID: row.ID(r.Columns.UID), Vars: map[string]string{}, ANSI: row.ANSI,
+		UID: valueOf(row.ID(r.Columns.UID)), Vars: map[string]string{}, ANSI: row.ANSI,
 	}
 	for _, v := range r.Columns.Values {
-		if text := row.Cell(v.Column); text != "" {
+		if text := valueOf(row.Cell(v.Column)); text != "" {
 			m.Vars[v.Name] = text
 		}
 	}
 	return m
+}
+
+func valueOf(cell string) string {
+	if sheet.NoValue(cell) {
+		return ""
+	}
+	return cell
 }
 
 // numberOf returns the phone number of a line, and how it is written if it was changed.

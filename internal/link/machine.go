@@ -23,6 +23,15 @@ var robots = []string{
 	"slackbot", "slack-imgproxy", "discordbot", "linkedinbot", "skypeuripreview", "pinterestbot", "redditbot", "snap url preview",
 	"bingpreview", "bingbot", "applebot", "yandexbot", "duckduckbot", "baiduspider", "bytespider", "petalbot", "amazonbot",
 	"iframely", "embedly", "headlesschrome", "phantomjs", "safelinks", "barracuda", "proofpoint", "urlscan", "virustotal",
+	"chrome-lighthouse", "ptst/", "ms-office", "zgrab", "paloaltonetworks", "palo alto networks", "cfnetwork/",
+}
+
+// programs are how the user agents of programs begin that are no browsers, in lower case: WhatsApp's previewer, apps of phones
+// that fetch a preview by themselves, and libraries, with which scanners of links fetch them.
+var programs = []string{
+	"whatsapp/", "viber/", "dalvik/", "okhttp/", "com.google.android.apps.messaging", "microsoft office/", "google-safety", "ia_archiver", "pingdom",
+	"curl/", "wget/", "python", "go-http-client/", "java/", "apache-httpclient/", "axios/", "node", "undici", "libwww-perl/", "ruby", "php", "guzzlehttp/",
+	"postmanruntime/",
 }
 
 // robotSigns are what user agents of other robots have, and no browser: the address of who runs it, and a name that ends
@@ -44,10 +53,11 @@ func aheadOfTap(h http.Header) bool {
 	return false
 }
 
-// isRobot reports whether a user agent is of a program. WhatsApp's previewer has no browser in its name.
+// isRobot reports whether a user agent is of a program.
 func isRobot(agent string) bool {
 	agent = strings.ToLower(agent)
-	return strings.HasPrefix(agent, "whatsapp/") || containsAny(agent, robots) || containsAny(agent, robotSigns)
+	begins := func(program string) bool { return strings.HasPrefix(agent, program) }
+	return slices.ContainsFunc(programs, begins) || containsAny(agent, robots) || containsAny(agent, robotSigns)
 }
 
 func containsAny(text string, parts []string) bool {

@@ -110,7 +110,7 @@ func TestSubmission_Large(t *testing.T) {
 	}
 	began = time.Now()
 	i.send(path+"/confirm", url.Values{"hash": {hash[1]}})
-	sending := i.follow(path, regexp.MustCompile(`queued for sending: [\d,]+ of [\d,]+`), func(p page) bool { return strings.HasPrefix(p.url.Path, "/dashboard/campaigns") })
+	sending := i.follow(path, regexp.MustCompile(`accepted so far: [\d,]+ of [\d,]+`), func(p page) bool { return strings.HasPrefix(p.url.Path, "/dashboard/campaigns") })
 	took, peak := time.Since(began), i.c.peakMemory("INTAKE_FUNCTION")
 	t.Logf("%d lines, %d MB of %s: checked in %v, at most %v without progress; accepted in %v, at most %v; %d MiB",
 		lines, len(file)>>20, format, read.Round(time.Second), reading.Round(time.Millisecond), took.Round(time.Second), sending.Round(time.Millisecond), peak>>20)

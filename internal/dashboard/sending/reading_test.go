@@ -164,6 +164,19 @@ func TestReading_Choices(t *testing.T) {
 	}
 }
 
+// Two sheets can differ by a space alone.
+func TestReading_SheetWithSpace(t *testing.T) {
+	t.Parallel()
+	for _, sheet := range []string{"Pessoas", "Pessoas ", " Pessoas"} {
+		c := newCompany(t, submission.StateColumns)
+		c.stored.Columns.Sheets = []string{"Pessoas", "Pessoas ", " Pessoas"}
+		c.author.Post(path+"/reading", url.Values{"choices": {"1"}, "sheet": {sheet}})
+		if diff := cmp.Diff(&submission.Reading{Sheet: sheet}, c.reading); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", sheet, diff)
+		}
+	}
+}
+
 // What a file leaves open is chosen before its columns and its check.
 func TestReading_Undecided(t *testing.T) {
 	t.Parallel()

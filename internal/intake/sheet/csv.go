@@ -196,9 +196,26 @@ func trimmed(cells []string) []string {
 // otherFormats begin pictures and documents.
 var otherFormats = []string{"\xff\xd8\xff", "\x89PNG", "GIF8", "RIFF", "%PDF"}
 
+// documents are how documents in text begin, in small letters. Some programs give pages and XML names that end in .xls.
+var documents = []string{
+	"<html", "<!doctype", "<?xml", "<table", "<head", "<meta", "<style", "<div", `{\rtf`, "mime-version:", "begin:vcard", "[{", `{"`,
+}
+
+// isOther reports whether a file is a picture or a document by its head.
+func isOther(head []byte) bool {
+	begins := func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }
+	if slices.ContainsFunc(otherFormats, begins) {
+		return true
+	}
+	const longest = 20
+	head = bytes.TrimSpace(head[marksOf(head):])
+	head = bytes.ToLower(head[:min(len(head), longest)])
+	return slices.ContainsFunc(documents, begins)
+}
+
 // openCSV opens a CSV file by its head.
 func openCSV(file io.ReaderAt, size int64, head []byte, encoding string) (*csvRecords, error) {
-	if slices.ContainsFunc(otherFormats, func(magic string) bool { return bytes.HasPrefix(head, []byte(magic)) }) {
+	if isOther(head) {
 		return nil, broken("no_list")
 	}
 	known := cmp.Or(charmapOf(encoding), charmaps[0].chars)

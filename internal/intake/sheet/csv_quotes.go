@@ -172,7 +172,10 @@ func (c *csvRecords) alike(first, next []byte) bool {
 
 // mayBePhone reports whether a cell has the digits of a phone number, and nothing but its signs.
 func mayBePhone(cell []byte) bool {
-	const fewest, most = 8, 15
+	const fewest, most, longest = 8, 15, 1000
+	if len(cell) > longest {
+		return false
+	}
 	digits := 0
 	for _, b := range cell {
 		switch {

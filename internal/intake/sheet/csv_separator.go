@@ -48,6 +48,7 @@ func separates(b byte) bool {
 const (
 	sampleLines = 100
 	sampleBytes = 2 * maxRecord // in which they are sought
+	sampleAll   = 100_000       // lines in which they are sought, also empty ones
 )
 
 // sample is what the first lines of a file are with a separator.
@@ -81,7 +82,7 @@ func (s *sample) add(line int, cells []string, fault lineFault) {
 // sampleOf reads the first lines.
 func sampleOf(c *csvRecords) (s sample, err error) {
 	s.comma = c.comma
-	for s.lines < sampleLines {
+	for all := 0; s.lines < sampleLines && all < sampleAll; all++ {
 		line, cells, err := c.next()
 		fault, faulty := errors.AsType[lineFault](err)
 		if err != nil && !faulty {

@@ -303,3 +303,24 @@ func TestNext_OpenQuoteBeforeMoreCells(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// A file of empty lines alone would keep a function busy. Some programs write a million of them.
+func TestNext_EmptyLines(t *testing.T) {
+	t.Parallel()
+	header, million := "telefone;nome\n1;a\n", strings.Repeat("\n", 1<<20)
+	got, err := read([]byte(header + million + "2;b\n" + million))
+	if diff := cmp.Diff([]string{"telefone|nome", "2 1|a", fmt.Sprint(3+1<<20, " 2|b")}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for name, text := range map[string]string{"empty": "\n", "empty quotes": "\"\n"} {
+		const size = 64 << 20
+		file := &endless{header: header, text: text}
+		f, err := sheet.Open(t.Context(), file, size, submission.Reading{})
+		for err == nil {
+			_, err = f.Next()
+		}
+		if wrong, ok := errors.AsType[*sheet.Error](err); !ok || wrong.Code != "too_many_lines" || file.read > size/2 {
+			t.Errorf("%s: %v after %d bytes", name, err, file.read)
+		}
+	}
+}

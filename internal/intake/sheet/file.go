@@ -168,14 +168,21 @@ func (f *File) readHeader() error {
 	return nil
 }
 
+// maxBlank is the maximum number of empty lines that follow each other: reading one more takes time, and no line of a
+// person comes of it.
+const maxBlank = submission.MaxLines
+
+var errBlank = broken("too_many_lines")
+
 // header returns the first line that is not empty, with the empty cells at its end.
 func (f *File) header() (line int, cells []string, err error) {
-	for {
+	for range maxBlank {
 		line, cells, err = f.records.next()
 		if f.ansi = f.ansi || f.records.ansi(); err != nil || slices.ContainsFunc(cells, func(c string) bool { return !blank(c) }) {
 			return line, cells, err
 		}
 	}
+	return 0, nil, errBlank
 }
 
 // Next returns the next line that is not empty. The error is io.EOF after the last one, and a
@@ -255,12 +262,13 @@ func (f *File) ANSI() bool { return f.ansi }
 
 // record returns the next line that is not empty, without the empty cells at its end.
 func (f *File) record() (line int, cells []string, err error) {
-	for {
+	for range maxBlank {
 		line, cells, err = f.records.next()
-		if cells = trimmed(cells); err != nil || len(cells) > 0 {
+		if cells = trimmed(cells); err != nil || len(cells) > 0 || f.book != nil && f.book.failed {
 			return line, cells, err
 		}
 	}
+	return 0, nil, errBlank
 }
 
 // phoneNames and uidNames are the folded names of a column, the most certain first. A

@@ -45,6 +45,8 @@ type workbook struct {
 	ahead      []bookRow // rows that are read, before the next ones
 	withHidden bool      // whether hidden rows are read as others are
 	size       int       // of the cells' texts in bytes
+	// uncalculated reports whether no spreadsheet has calculated the formulas yet.
+	uncalculated bool
 }
 
 func openWorkbook(ctx context.Context, file io.ReaderAt, size int64, reading submission.Reading) (*workbook, error) {
@@ -197,7 +199,7 @@ func (w *workbook) endOfSheet(err error) error {
 }
 
 func (w *workbook) readRow() error {
-	w.cells, w.plain, w.size = w.cells[:0], w.plain[:0], 0
+	w.cells, w.plain, w.failed, w.size = w.cells[:0], w.plain[:0], false, 0
 	return w.sheet.until("row", func(token xml.Token) error {
 		if t, ok := token.(xml.StartElement); ok && t.Name.Local == "c" {
 			return w.readCell(t)
@@ -250,14 +252,15 @@ func columnNumber(cell string) int {
 	return column - 1
 }
 
-// cellText returns the text of the cell that has begun, as the spreadsheet shows it, and the number without its format.
+// cellText returns the text of the cell that has begun, as the spreadsheet shows it, and the number without its format. A
+// formula without a result has none.
 func (w *workbook) cellText(kind, style string) (text, plain string, err error) {
 	var value strings.Builder
-	inValue := false
+	inValue, formula := false, false
 	err = w.sheet.until("c", func(token xml.Token) error {
 		switch t := token.(type) {
 		case xml.StartElement:
-			inValue = t.Name.Local == "v"
+			inValue, formula = t.Name.Local == "v", formula || t.Name.Local == "f"
 			if t.Name.Local == "is" {
 				text, err := w.sheet.text("is")
 				value.WriteString(text)
@@ -272,6 +275,10 @@ func (w *workbook) cellText(kind, style string) (text, plain string, err error) 
 		}
 		return tooLong(&value)
 	})
+	if kind == "e" || formula && w.withoutResult(value.String(), kind) {
+		w.failed = true
+		return "", "", err
+	}
 	text, plain = w.shown(value.String(), kind, style)
 	return text, plain, err
 }

@@ -49,7 +49,13 @@ func formatOf(id int, codes map[int]string) *numberformat.Format {
 	return numberformat.Builtin(id)
 }
 
-// shown returns a value as the spreadsheet shows it. An error like #N/A is "". plain is the number of a cell that has a
+// withoutResult reports whether the value of a formula is not its result. Programs that write formulas and calculate none
+// leave the value out, or write 0.
+func (w *workbook) withoutResult(value, kind string) bool {
+	return kind == "" && (value == "" || value == "0" && w.uncalculated)
+}
+
+// shown returns a value as the spreadsheet shows it. plain is the number of a cell that has a
 // format for numbers, as the workbook writes it, "" for others.
 func (w *workbook) shown(value, kind, style string) (text, plain string) {
 	switch kind {
@@ -57,8 +63,6 @@ func (w *workbook) shown(value, kind, style string) (text, plain string) {
 		if i, err := strconv.Atoi(value); err == nil && i >= 0 && i < len(w.shared) {
 			return w.format(style).Text(w.shared[i]), ""
 		}
-		return "", ""
-	case "e":
 		return "", ""
 	case "b":
 		return truth(value), ""

@@ -20,6 +20,7 @@ type bookRow struct {
 	hidden bool
 	cells  []string
 	plain  []string // the numbers of the cells with a format for numbers, as they are written; shorter than cells
+	failed bool     // whether a cell has an error like #N/A, or a formula without a result: it shows nothing here
 }
 
 // isHidden reports whether a person cannot see a row: a filter or a person hides it, or it has no height. A sheet that
@@ -46,7 +47,7 @@ func (w *workbook) findHeader() error {
 		if !slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) != "" }) {
 			continue
 		}
-		row := bookRow{w.line, w.hidden, slices.Clone(w.cells), slices.Clone(w.plain)}
+		row := bookRow{w.line, w.hidden, slices.Clone(w.cells), slices.Clone(w.plain), w.failed}
 		if !w.hidden {
 			w.ahead = slices.Insert(w.ahead, 0, row)
 			break

@@ -306,3 +306,24 @@ func FuzzWorkbook(f *testing.F) {
 func escaped(value string) string {
 	return strings.NewReplacer("<", "&lt;", "&", "&amp;", "]]>", "").Replace(strings.ToValidUTF8(value, ""))
 }
+
+// A formula that no spreadsheet has calculated has no value: some programs write 0 in its place. Its row is no empty one.
+func TestNext_FormulasWithoutResult(t *testing.T) {
+	t.Parallel()
+	formula := func(value string) string { return `<c><f>B1*0.9</f>` + value + `</c>` }
+	sheetOf := `<row>` + cell("phone") + cell("valor") + `</row><row>` + cell("1") + formula("<v>0</v>") + `</row><row>` + cell("2") + formula("<v>9</v>") +
+		`</row><row>` + cell("3") + formula("<v/>") + `</row><row>` + formula("<v></v>") + formula("") + `</row><row><c t="e"><v>#N/A</v></c></row>` +
+		`<row><c t="str"><f>A9</f><v></v></c></row><row>` + cell("4") + `<c><v>0</v></c></row>`
+	const book = `<workbook xmlns:r="r"><sheets><sheet name="A" r:id="rId3"/></sheets><calcPr calcId="124519" fullCalcOnLoad="1"/></workbook>`
+	for name, test := range map[string]struct {
+		more map[string]string
+		want []string
+	}{
+		"of a program":     {map[string]string{"xl/workbook.xml": book}, []string{"phone|valor", "2 1", "3 2|9", "4 3", "5", "6", "8 4|0"}},
+		"of a spreadsheet": {nil, []string{"phone|valor", "2 1|0", "3 2|9", "4 3", "5", "6", "8 4|0"}},
+	} {
+		if diff := cmp.Diff(test.want, linesOf(t, workbook(t, sheetOf, test.more), submission.Reading{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -21,6 +21,9 @@ type book struct {
 	Properties struct {
 		Date1904 string `xml:"date1904,attr"`
 	} `xml:"workbookPr"`
+	Calculation struct {
+		OnLoad string `xml:"fullCalcOnLoad,attr"`
+	} `xml:"calcPr"`
 	Sheets []struct {
 		Name  string `xml:"name,attr"`
 		ID    string `xml:"id,attr"` // of the namespace of relationships, which has two names
@@ -87,7 +90,7 @@ func (w *workbook) visibleSheets(archive *zip.Reader) (sheets []visible, err err
 	if err := w.decode(archive, "xl/_rels/workbook.xml.rels", &links); err != nil {
 		return nil, err
 	}
-	w.since1904 = isTrue(all.Properties.Date1904)
+	w.since1904, w.uncalculated = isTrue(all.Properties.Date1904), isTrue(all.Calculation.OnLoad)
 	parts := map[string]string{}
 	for _, l := range links.All {
 		parts[l.ID] = l.part()

@@ -58,7 +58,7 @@ func Joined(words []string) string {
 	return web.Short(strings.Join(words, ", "), most)
 }
 
-// chosen returns the reading that the fields of review_choices.html have.
+// chosen returns the reading that the fields of review_choices.html have. A sheet's name can begin and end with spaces.
 func chosen(field func(name string) string) submission.Reading {
 	return submission.Reading{
 		Sheet: field("sheet"), Encoding: field("encoding"), Hidden: field("hidden") != "", AddNine: field("nine") != "",
@@ -70,7 +70,7 @@ func Sent(p *web.Page) (r submission.Reading, wrong bool) {
 	if !p.Sent() {
 		return chosen(p.Query), false
 	}
-	return withCorrections(p, chosen(p.Field))
+	return withCorrections(p, chosen(p.R.PostFormValue))
 }
 
 // Field is a hidden field of a form.
@@ -98,7 +98,7 @@ func Fields(r submission.Reading) (all []Field) {
 func Changed(p *web.Page, was submission.Reading) (r submission.Reading, wrong bool) {
 	r = was
 	if p.Field("choices") != "" {
-		r = chosen(p.Field)
+		r = chosen(p.R.PostFormValue)
 		r.Sheet, r.Encoding = cmp.Or(r.Sheet, was.Sheet), cmp.Or(r.Encoding, was.Encoding) // a file may leave no choice
 		r.Corrections = was.Corrections
 		if !r.SameColumns(was) { // the lines are others

@@ -65,7 +65,7 @@ func alone(err error) bool {
 	return ok && wrong.Code == "no_rows"
 }
 
-// Content are the numbers of a file.
+// Content are the numbers of a file. Of each kind of line it has as many as a download.
 type Content struct {
 	Numbers  numberset.Set
 	Findings submission.Findings  // what was left out and repeated
@@ -75,7 +75,8 @@ type Content struct {
 
 	reading submission.Reading
 	all     []e164.Number
-	written []written // of all
+	written []written      // of all
+	listed  map[string]int // number of lines of a kind that are listed
 }
 
 // written is a number as in the file.
@@ -84,10 +85,13 @@ type written struct {
 	text string
 }
 
+// mostListed is more lines of a kind than a download has room for.
+const mostListed = 150_000
+
 // Read reads the numbers in a column. The first line may be a number instead of names. A file that cannot
 // be used returns a *sheet.Error, as does a workbook of which reading does not say the sheet.
 func Read(ctx context.Context, content []byte, column int, reading submission.Reading) (c Content, err error) {
-	c.reading = reading
+	c.reading, c.listed = reading, map[string]int{}
 	f, err := open(ctx, content, reading)
 	if err != nil {
 		return c, fmt.Errorf("open a file of numbers: %w", err)
@@ -108,9 +112,11 @@ func Read(ctx context.Context, content []byte, column int, reading submission.Re
 }
 
 func (c *Content) addRows(f *sheet.File, column int) error {
-	for {
+	for lines := 1; ; lines++ {
 		row, err := f.Next()
 		switch {
+		case err == nil && lines > submission.MaxLines:
+			return &sheet.Error{Code: "too_many_lines"}
 		case errors.Is(err, io.EOF) || alone(err) && len(c.all)+len(c.Refused) > 0:
 			return nil
 		case err != nil:
@@ -141,8 +147,7 @@ func (c *Content) add(line int, text string) {
 	}
 	if kind, country := sheet.Noted(number.Number, changed); kind != "" {
 		noted := submission.LeftOut{Line: line, Kind: kind, Code: country, Phone: text, Meant: number.Number.String()}
-		c.Findings.Count(noted)
-		c.Noted = append(c.Noted, noted)
+		c.list(&c.Noted, noted)
 	}
 	c.keep(line, text, number.Number)
 }
@@ -161,14 +166,19 @@ func (c *Content) findRepeated() {
 		at, _ := slices.BinarySearch(c.Numbers, uint64(n))
 		if seen[at] {
 			repeated := submission.LeftOut{Line: c.written[i].line, Kind: submission.KindRepeated, Phone: c.written[i].text, Meant: n.String()}
-			c.Findings.Count(repeated)
-			c.Repeated = append(c.Repeated, repeated)
+			c.list(&c.Repeated, repeated)
 		}
 		seen[at] = true
 	}
 }
 
-func (c *Content) refuse(l submission.LeftOut) {
+func (c *Content) refuse(l submission.LeftOut) { c.list(&c.Refused, l) }
+
+// list counts a line, and lists it unless there are enough of its kind.
+func (c *Content) list(lines *[]submission.LeftOut, l submission.LeftOut) {
 	c.Findings.Count(l)
-	c.Refused = append(c.Refused, l)
+	if kind := string(l.Kind) + " " + l.Code; c.listed[kind] < mostListed {
+		c.listed[kind]++
+		*lines = append(*lines, l)
+	}
 }
