@@ -124,3 +124,36 @@ func TestSubmission_DroppedFile(t *testing.T) {
 		t.Errorf("the field has the file %q", got)
 	}
 }
+
+// A user has the ninth digit added to old numbers, and corrects a number on the review itself.
+func TestSubmission_Corrected(t *testing.T) {
+	t.Parallel()
+	b := openAsAdmin(t, "pt-BR")
+	word := rand.Text()[:8]
+	b.write("Corrigida "+word, "Oi {{nome}}")
+	old, right := "98"+number()[2:8], "21"+number()
+	path := filepath.Join(t.TempDir(), "clientes.csv")
+	file := "Celular;nome\n(021) " + number() + ";Jo\xe3o\n21" + old + ";Ana\n" + right[2:] + ";Bia\n+351912345678;Concei\xe7\xe3o\n21" + number() + ";Rui;a mais\n"
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.click(`a[href^="/dashboard/campaigns/new?template="]`, `#file`)
+	b.run("fill in the form", chromedp.SendKeys(`#name`, "Corrigida "+word), chromedp.SetUploadFiles(`#file`, []string{path}))
+	b.click(`form[action="/dashboard/campaigns/new"] .actions button:not(.second)`, `#correct`)
+	b.check("submission-left-out")
+	b.click(`#reading input[name="nine"]`, `#reading input[name="nine"]:checked`)
+	b.click(`#reading button`, `#noted`)
+	b.check("submission-nine")
+	b.run("enter no number", chromedp.SetValue(`#correct-4`, "12"))
+	b.loadsWith(422, "send the wrong number", chromedp.Click(`#correct button`), chromedp.WaitVisible(`[role=alert]`))
+	b.check("submission-correct-refused")
+	b.run("enter the number", chromedp.SetValue(`#correct-4`, right))
+	b.click(`#correct button`, `form[action$="/confirm"] button`)
+	b.check("submission-corrected")
+	shown := b.text(`main`)
+	for _, want := range []string{"Enviar para 4 pessoas, 1 linha fica de fora", "Portugal", "+55219" + old, "João"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("the review does not show %q:\n%s", want, shown)
+		}
+	}
+}

@@ -688,7 +688,7 @@ func TestErrorFile_Lines(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	page, address := b.review("phone;uid;nome\n\n11987654321;a;Ana\n(11) 98765-4321;b;Bia\n119;c;Caio\n", nil)
-	says(t, page, http.StatusOK, "Messages to send 1", "Repeated number: an earlier line has it 1 line", "4 11987654321")
+	says(t, page, http.StatusOK, "Messages to send 1", "Repeated number: an earlier line has it 1 line", "4 (11) 98765-4321")
 	b.confirm(page, address)
 	if len(b.handoffs.batches) != 1 {
 		t.Fatalf("handed on: %+v", b.handoffs.batches)
