@@ -133,7 +133,7 @@ func TestSubmission_Corrected(t *testing.T) {
 	b.write("Corrigida "+word, "Oi {{nome}}")
 	old, right := "98"+number()[2:8], "21"+number()
 	path := filepath.Join(t.TempDir(), "clientes.csv")
-	file := "Celular;nome\n(021) " + number() + ";Jo\xe3o\n21" + old + ";Ana\n" + right[2:] + ";Bia\n+351912345678;Concei\xe7\xe3o\n21" + number() + ";Rui;a mais\n"
+	file := "Celular;uid;nome\n(021) " + number() + ";a;Jo\xe3o\n21" + old + ";b;Ana\n" + right[2:] + ";c;Bia\n+351912345678;d;Concei\xe7\xe3o\n21" + number() + ";e;Rui;a mais\n"
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
