@@ -151,7 +151,7 @@ func TestSubmission_Corrected(t *testing.T) {
 	b.click(`#correct button`, `form[action$="/confirm"] button`)
 	b.check("submission-corrected")
 	shown := b.text(`main`)
-	for _, want := range []string{"Enviar para 4 pessoas, 1 linha fica de fora", "Portugal", "+55219" + old, "João"} {
+	for _, want := range []string{"Enviar para 4 pessoas, 1 linha fica de fora", "1 número de outro país: Portugal", "País", "+55219" + old, "João"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the review does not show %q:\n%s", want, shown)
 		}

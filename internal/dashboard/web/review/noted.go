@@ -50,11 +50,14 @@ func (s Source) noted(of submission.Kind, count int, reason func(submission.Left
 	return k
 }
 
-// countriesOf returns the countries with the most numbers, with how many.
+// countriesOf returns the countries with the most numbers, with how many if there are several.
 func countriesOf(p *web.Page, all []submission.LineFault) string {
 	const most = 5
 	all = slices.Clone(all)
 	slices.SortFunc(all, func(a, b submission.LineFault) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code)) })
+	if len(all) == 1 {
+		return country(p, all[0].Code)
+	}
 	var names []string
 	for _, c := range all[:min(len(all), most)] {
 		names = append(names, country(p, c.Code)+" "+p.Number(c.Count))

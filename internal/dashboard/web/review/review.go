@@ -38,6 +38,14 @@ type Kind struct {
 	Of     submission.Kind
 }
 
+// ReasonKey returns the heading of the reasons, a text key.
+func (k Kind) ReasonKey() string {
+	if k.Of == submission.KindAbroad {
+		return "review.country"
+	}
+	return "review.problem"
+}
+
 // Reasons reports whether a row has a reason of its own.
 func (k Kind) Reasons() bool {
 	return slices.ContainsFunc(k.Rows, func(r Row) bool { return r.Reason != "" })
