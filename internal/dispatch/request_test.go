@@ -11,19 +11,22 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/phone"
 )
 
 // A Call becomes the request that a client's call with the same texts is read into.
 func FuzzCall(f *testing.F) {
 	f.Add("0d9f2f4c-5c1e-4b7a-9a53-2f6f1f0a7b11", "n", "b", "2037-03-02T12:00", "11987654321", "u", "v", "a")
 	f.Add("7", " ", "", "soon", "", " ", "", "")
+	f.Add("", "n", "b", "", "(011) 98765-4321", "u", "v", "a")
+	f.Add("", "n", "b", "", "A", "u", "v", "a")
 	f.Add("", strings.Repeat("é", maxText+1), "\x00", "", "119", strings.Repeat("u", maxText+1), "\"", "<\u2028")
-	f.Fuzz(func(t *testing.T, id, name, batch, schedule, phone, uid, variableName, value string) {
+	f.Fuzz(func(t *testing.T, id, name, batch, schedule, number, uid, variableName, value string) {
 		call := Call{ID: campaign.ID{CampaignID: id}, Name: name, TemplateID: id, Batch: batch, Schedule: schedule, NotAfter: schedule}
 		for range len(value) % 3 {
-			call.Messages = append(call.Messages, Message{Phone: phone, UID: uid, Vars: map[string]string{variableName: value}, Line: 7})
+			call.Messages = append(call.Messages, Message{Phone: number, UID: uid, Vars: map[string]string{variableName: value}, Line: 7})
 		}
-		if !utf8.ValidString(strings.Join([]string{id, name, batch, schedule, phone, uid, variableName, value}, " ")) {
+		if !utf8.ValidString(strings.Join([]string{id, name, batch, schedule, number, uid, variableName, value}, " ")) {
 			t.Skip("JSON replaces other bytes than ToValidUTF8")
 		}
 		want, wantFaults := readRequest(call.json(t), nil, false)
@@ -32,6 +35,9 @@ func FuzzCall(f *testing.F) {
 			t.Errorf("faults (-JSON +Call):\n%s", diff)
 		}
 		want.lines = got.lines
+		for n := range want.messages { // those of files are read as people type them
+			want.messages[n].number, want.messages[n].rejection = phone.ParseTyped(number)
+		}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(request{}, text{}, message{}, variable{}, sendWindow{}, names{})); diff != "" {
 			t.Errorf("request (-JSON +Call):\n%s", diff)
 		}
