@@ -12,8 +12,8 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/reach/optout"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/outcome/reaction"
 )
 
 type pauseAnswer struct {

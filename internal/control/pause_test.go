@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/send/outgoing"
 )
 

@@ -13,9 +13,9 @@ import (
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // maxInlineAnswer is the largest idempotent answer, in bytes, stored in its row. Larger

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
@@ -15,7 +16,6 @@ import (
 	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/reach/suppression/book"
 	"campaign-dispatch/internal/reach/suppression/lookup"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // A call takes the forms of numbers that the table says, sends each to its E.164, and fails for none. What is on a

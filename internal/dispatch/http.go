@@ -9,11 +9,11 @@ import (
 	"log/slog"
 	"net/http"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // MaxBody is the maximum size of a request body in bytes, decoded.

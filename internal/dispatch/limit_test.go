@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/settings/account"
 )
 
 var perSecond = acceptance.CallLimit{Rate: 25, Burst: 50}

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
@@ -29,7 +30,6 @@ import (
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/reach/suppression/lookup"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 

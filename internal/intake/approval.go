@@ -7,11 +7,11 @@ import (
 	"maps"
 	"slices"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/reach"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Choice is what a person decides about a submission.

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"slices"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // FormFile is the file of a form: the chosen one, an object on S3, or the one that is stored. It is zero

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/random"
@@ -14,7 +15,6 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // uploadLife is how long an upload can be continued. The bucket's lifecycle deletes unfinished

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 )
 
 // The follow-up of those who tapped writes to the people of clicks, so a machine must not make one.

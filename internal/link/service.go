@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 )
 
 // Store reads batches and templates. The errors wrap campaign.ErrNotFound if there is none.

@@ -17,9 +17,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/link"
-	"campaign-dispatch/internal/outcome/reaction"
 )
 
 var (

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/oauth"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/settings/account"
 )
 
 func TestStandardClientGetsAndRefreshesTokens(t *testing.T) {

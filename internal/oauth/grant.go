@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/oauth/authrow"
-	"campaign-dispatch/internal/settings/account"
 )
 
 const (

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"net/http"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // cacheControl allows verifiers to cache the keys: a new key is published before it is

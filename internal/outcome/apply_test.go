@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // released is a batch of three messages with an agent, and a clock.

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/ledger"
+	"campaign-dispatch/internal/campaign/reaction"
 )
 
 // clicked is a batch of three messages with links. races is the number of writes that lose

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 

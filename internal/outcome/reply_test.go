@@ -12,8 +12,8 @@ import (
 
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 

@@ -12,8 +12,8 @@ import (
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/ledger"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 

@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/ledger"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/outcome/ledger"
-	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 

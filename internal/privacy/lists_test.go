@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/reach/suppression/book"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // An export names the lists that the number is on. An erasure leaves it on them, so that it gets no messages.

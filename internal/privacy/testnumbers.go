@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/settings/account"
 )
 
 func (p *person) exportTestNumbers(ctx context.Context, x *Export) error {

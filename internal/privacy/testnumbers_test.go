@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/account"
 )
 
 // A saved number for tests is exported and erased; those of others stay.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/dispatch/acceptance"
@@ -16,7 +17,6 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads campaigns and their ledger. Changes, TapEntries and ClickEntries return up to limit

@@ -11,7 +11,7 @@ import (
 
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/send/outgoing"
 )
 

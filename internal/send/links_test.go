@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign/content"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/send/outgoing"
 )
 

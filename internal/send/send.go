@@ -15,8 +15,8 @@ import (
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/payload"
-	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send/outgoing"
 )

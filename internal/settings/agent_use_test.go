@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/settings"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // history has the campaigns of one tenant, of one batch each, newest first.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // CheckBilling returns the prices and limits of a form. Invalid input returns a

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign/pattern"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // MaxKeep is the maximum time for which a previous secret stays valid after a rotation.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/settings"
-	"campaign-dispatch/internal/settings/account"
 )
 
 func sum(secret string) []byte {

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/netguard"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign/pattern"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // People manages the dashboard users in the user pool.

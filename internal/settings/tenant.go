@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // KeepRate leaves an agent's rate unchanged. A new agent then has no limit.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/sweep/overdue"

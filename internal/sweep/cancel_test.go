@@ -12,9 +12,9 @@ import (
 
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/testsize"

@@ -9,12 +9,12 @@ import (
 	"log/slog"
 	"net/http"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/httpapi/jsonscan"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // serveCreate creates a template. With an Idempotency-Key, the template's ID is derived

@@ -9,11 +9,11 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads and writes templates. The error of a read wraps campaign.ErrNotFound if there

@@ -21,13 +21,13 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/ssm"
 	"campaign-dispatch/internal/aws/ssm/ssmwriter"
 	"campaign-dispatch/internal/settings"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/seed"
 	"campaign-dispatch/localstack/testsize"
 )

@@ -13,8 +13,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/dynamo"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/progress"
 	"campaign-dispatch/localstack/stackenv"
 )

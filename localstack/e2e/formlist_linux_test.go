@@ -12,8 +12,8 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/dashboard"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/media/mediafile"
-	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/localstack/stackenv"
 )
 

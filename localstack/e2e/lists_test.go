@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
-	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/account"
 )
 
 const listsPath = "/api/v1/external/lists"

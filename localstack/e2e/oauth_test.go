@@ -23,8 +23,8 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 	"golang.org/x/sync/errgroup"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/oauth/authrow"
-	"campaign-dispatch/internal/settings/account"
 )
 
 const tokenPath = "/api/v1/oauth/token"

@@ -17,11 +17,11 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/dashboard/apidocs"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/settings"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/testsize"
 )
 

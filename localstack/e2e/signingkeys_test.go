@@ -17,10 +17,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/lab/ephemeralstack"
 )
 

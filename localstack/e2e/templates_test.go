@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/media/mediafile"
-	"campaign-dispatch/internal/settings/account"
 )
 
 const templatesPath = "/api/v1/external/templates"

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	awsssm "github.com/aws/aws-sdk-go-v2/service/ssm"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/app/settingsstore"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
@@ -27,7 +28,6 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/internal/settings"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/httpjson"
 	"campaign-dispatch/localstack/stackenv"

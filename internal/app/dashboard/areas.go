@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releasescheduler"
 	"campaign-dispatch/internal/app/settingsstore"
@@ -37,15 +38,14 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/exports"
 	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/intake/listfile"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/reach/suppression/book"
-	"campaign-dispatch/internal/reach/suppression/listfile"
 	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/settings"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/netguard"
 )

@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
@@ -30,6 +31,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/billing"
 	"campaign-dispatch/internal/dashboard/campaigns"
@@ -47,7 +49,6 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/privacy/expiry"
 	"campaign-dispatch/internal/query"
@@ -55,7 +56,6 @@ import (
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/reach/suppression/book"
 	"campaign-dispatch/internal/reach/suppression/lookup"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
@@ -20,7 +21,6 @@ import (
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/send/release"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"

@@ -12,6 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
@@ -19,7 +20,6 @@ import (
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // planned is a campaign before it is sent, and what is promised then. A message costs 10 cents.

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // UseForm marks a form token of a tenant as used and reports whether it was unused.

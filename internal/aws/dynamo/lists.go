@@ -8,9 +8,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Lists reads the lists of a tenant consistently, deleted ones included, ordered by name.

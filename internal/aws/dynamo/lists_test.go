@@ -3,8 +3,8 @@ package dynamo_test
 import (
 	"testing"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Of the calls that add a list, new or deleted before, one succeeds after each reading.

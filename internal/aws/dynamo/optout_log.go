@@ -10,7 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 )
 
 // The OPTOUTLOG rows of a tenant are people's own opt-outs, in the order in which their events arrived. A row is written

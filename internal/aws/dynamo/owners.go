@@ -8,8 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // SaveTenant creates or replaces a tenant and makes it the owner of its agent. The error is

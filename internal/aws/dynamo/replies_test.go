@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/localstack/lab/metering"
 	"campaign-dispatch/localstack/stackenv"
 )

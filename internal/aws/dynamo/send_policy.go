@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/reach"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // SendPolicy returns the send policy of a tenant, the zero Policy for a tenant without one. The error wraps

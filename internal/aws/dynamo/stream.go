@@ -11,7 +11,7 @@ import (
 
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/campaign/ledger"
 )
 
 // UnreadRecord identifies an unreadable stream record. Without a SequenceNumber, it

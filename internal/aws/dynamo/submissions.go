@@ -11,9 +11,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/settings/account"
 )
 
 func submissionOf(row Item) (id campaign.ID, ok bool) {

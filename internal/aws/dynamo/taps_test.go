@@ -18,7 +18,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/localstack/testsize"
 )
 

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // areas are the first parts of the actions, such as campaign of campaign.cancel.

@@ -13,12 +13,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/media/mediafile"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads and writes brands, and reads files.

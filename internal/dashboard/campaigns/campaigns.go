@@ -11,10 +11,10 @@ import (
 
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/reach/suppression"

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // wrote stores a reply to the tenant.

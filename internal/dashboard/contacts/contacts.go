@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/intake/listfile"
 	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/reach/suppression/listfile"
 )
 
 // Store reads campaigns, and finds their messages with their outcomes.

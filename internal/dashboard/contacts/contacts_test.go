@@ -21,20 +21,20 @@ import (
 
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/contacts"
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/intake/listfile"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/phone/phonetest"
 	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/reach/suppression/listfile"
 	"campaign-dispatch/internal/reach/suppression/lookup"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/outcome/reaction"
 )
 
 // doubtsPath is the page of the replies that may be opt-outs. Its form decides on one.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/dashboard/contacts"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/outcome/reaction"
 )
 
 const doubts = contacts.Path + "/replies"

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
-	"campaign-dispatch/internal/outcome/reaction"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/reach"

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/settings"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads credentials.

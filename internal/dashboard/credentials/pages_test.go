@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/dashboard/credentials"
 	"campaign-dispatch/internal/dashboard/web/webtest"
-	"campaign-dispatch/internal/settings/account"
 )
 
 func TestList_Pages(t *testing.T) {

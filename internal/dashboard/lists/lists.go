@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/listfile"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/reach/suppression/listfile"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Book reads and changes lists.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/recent"
@@ -18,7 +19,6 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads campaigns, submissions, templates and agents. The error wraps campaign.ErrNotFound if

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Users lists and changes the users of a tenant. Invalid input returns a *inputerr.Error.

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/phone"
-	"campaign-dispatch/internal/settings/account"
 )
 
 const numbersPath = Path + "/test-numbers"

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"campaign-dispatch/internal/campaign/content"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 )
 
 // stopsOf returns the texts of the buttons that read as an opt-out and are none, each once.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dispatch"
@@ -18,7 +19,6 @@ import (
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/settings"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Store reads templates. The error wraps campaign.ErrNotFound if there is none.

@@ -1,6 +1,6 @@
 package web
 
-import "campaign-dispatch/internal/settings/account"
+import "campaign-dispatch/internal/account"
 
 // Audit writes an audit log entry before a change is made. The action's text key is
 // "audit." and its name, the subject is shown unchanged, and the details are text keys.

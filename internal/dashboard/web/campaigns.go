@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/reach"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // CampaignPath returns the path of a campaign's page.

@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/text/number"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Page is one request for a page with its answer. It is the dot of the HTML templates:

@@ -4,9 +4,9 @@ import (
 	"log/slog"
 	"strings"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/preview"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // MarkWeight is the size in bytes of a variable's markup.

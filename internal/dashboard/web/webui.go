@@ -17,9 +17,9 @@ import (
 
 	"golang.org/x/text/language"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/media/mediafile"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Root is the path of the dashboard.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/webhook/delivery"
 )

@@ -4,9 +4,9 @@ package acceptance
 import (
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/reach"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Meta is the state that all dispatch calls of a campaign share.

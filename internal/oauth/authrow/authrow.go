@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/account"
 )
 
 // RefreshToken is the stored form of a refresh token. All tokens that descend from one

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/settings"
-	"campaign-dispatch/internal/settings/account"
 )
 
 func commands() []command {

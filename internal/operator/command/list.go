@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
-	"campaign-dispatch/internal/settings/account"
 )
 
 func listCommand(flags *flag.FlagSet) action {

@@ -15,9 +15,9 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/outcome"
-	"campaign-dispatch/internal/outcome/ledger"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 

@@ -11,6 +11,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
@@ -20,7 +21,6 @@ import (
 	"campaign-dispatch/internal/reach/suppression"
 	listbook "campaign-dispatch/internal/reach/suppression/book"
 	"campaign-dispatch/internal/reach/suppression/lookup"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/localstack/stackenv"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 )
 
 // event is an event of the provider: about a person or from its server, a text, or a tap on a suggestion.

@@ -12,13 +12,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/phonetest"
 	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/reach/suppression/listapi"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Authorize accepts every token as the tenant's.

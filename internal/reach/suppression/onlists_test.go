@@ -3,9 +3,9 @@ package suppression_test
 import (
 	"testing"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // The lists of a number are looked up for each purpose. Their rows are read once: a tenant can have many.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/reach/suppression/book"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // together lets all racers read the lists before any of them writes.

@@ -14,11 +14,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // step is a change of the model: the later step of a number decides until it ends.

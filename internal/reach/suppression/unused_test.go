@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/reach/suppression/book"
 	"campaign-dispatch/internal/reach/suppression/lookup"
-	"campaign-dispatch/internal/settings/account"
 )
 
 const day = 24 * time.Hour

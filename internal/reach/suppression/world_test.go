@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/reach/suppression/book"
 	"campaign-dispatch/internal/reach/suppression/lookup"
-	"campaign-dispatch/internal/settings/account"
 )
 
 const tenant = "acme"

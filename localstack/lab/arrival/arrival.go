@@ -1,7 +1,7 @@
 // Package arrival generates the provider's events in different orders of arrival, to meter their cost for each order.
 package arrival
 
-import "campaign-dispatch/internal/outcome/reaction"
+import "campaign-dispatch/internal/campaign/reaction"
 
 // Event is an event of one message.
 type Event struct {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 )
 
 // figures are the numbers of events and batches of a shape.

@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/golang-jwt/jwt/v5"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
@@ -29,7 +30,6 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/settings/account"
 )
 
 const (

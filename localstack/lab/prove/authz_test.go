@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/base/port"
@@ -26,7 +27,6 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/media/mediafile"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )

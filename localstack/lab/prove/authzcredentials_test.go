@@ -21,10 +21,10 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // credential is an Authorization header without a right to the owner's resourceIDs, and the

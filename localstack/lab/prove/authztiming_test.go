@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/oauth"
 	"campaign-dispatch/internal/oauth/authrow"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // knownClients are the credentials of a token endpoint without a database, whose time

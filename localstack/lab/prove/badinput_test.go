@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/settings/account"
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/localstack/lab/badinput"
 	"campaign-dispatch/localstack/stackenv"
 )

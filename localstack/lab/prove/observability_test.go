@@ -18,13 +18,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/reach/suppression/book"
-	"campaign-dispatch/internal/settings/account"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )

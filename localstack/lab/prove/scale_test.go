@@ -17,7 +17,7 @@ import (
 
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/lab/arrival"
 	"campaign-dispatch/localstack/lab/metering"

@@ -10,9 +10,9 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/listfile"
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/reach/suppression/listfile"
 )
 
 // Numbers are the review of a file of numbers that is kept until a person has decided about it. How it is read stands in the

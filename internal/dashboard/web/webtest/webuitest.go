@@ -24,11 +24,11 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/review"
 	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/oauth/accesstoken"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // Base is the address of the service under test.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/reach/suppression"
 	"campaign-dispatch/internal/reach/suppression/listapi"
-	"campaign-dispatch/internal/settings/account"
 )
 
 // lists counts the changes, and allows every call.

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/campaign/ledger"
 )
 
 var (

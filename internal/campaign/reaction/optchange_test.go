@@ -3,7 +3,7 @@ package reaction_test
 import (
 	"testing"
 
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 )
 
 // Digits are part of what a person types: a keyword with an hour or a number is none. The suggestions of a menu have numbers.

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 )
 
 // A person who decides on a reply reads the words that make it doubtful, and sees where the text is cut.

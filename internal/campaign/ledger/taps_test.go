@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/outcome/ledger"
+	"campaign-dispatch/internal/campaign/ledger"
 )
 
 func tap(index, suggestion int, at time.Duration) campaign.Change {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"campaign-dispatch/internal/intake/listfile"
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/reach/suppression/listfile"
 )
 
 // A file of lines that are no numbers does not fill the memory. All are counted, and as many are listed as a download has.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode"
 
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 )
 
 // surely are replies that opt out.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 )
 
 // provesLink reports whether the batch accepts the token.

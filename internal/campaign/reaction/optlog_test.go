@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/outcome/reaction"
+	"campaign-dispatch/internal/campaign/reaction"
 )
 
 // A repeated task gives the same entry. Entries are in order of arrival, and those without an arrival are placed by
