@@ -33,7 +33,7 @@ import (
 
 type links struct {
 	*dynamo.BatchStore
-	*dynamo.TemplateStore
+	*dynamo.ContentStore
 }
 
 func main() { app.Start(handler) }
@@ -51,7 +51,7 @@ func handler(c app.Config) lambda.Handler {
 		Now:      time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 	}).Register(mux)
 	(&templates.Service{
-		Tokens: verifier, Media: media.Checker{Prober: media.NewProber(c.Local), URL: tables.MediaURL}, Store: rows.Templates,
+		Tokens: verifier, Media: media.Checker{Prober: media.NewProber(c.Local), URL: tables.MediaURL}, Store: rows.Contents,
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	(&exports.Service{
@@ -59,12 +59,12 @@ func handler(c app.Config) lambda.Handler {
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	(&listapi.Service{
-		Tokens: verifier, Lists: &book.Book{Store: rows.Lists, Blobs: blobs, Now: time.Now}, Store: rows.Lists,
+		Tokens: verifier, Lists: &book.Book{Store: rows.Recipients, Blobs: blobs, Now: time.Now}, Store: rows.Recipients,
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
 	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
-	links := &link.Service{Store: links{rows.Batches, rows.Templates}, Blobs: blobs, Events: events, Now: time.Now}
+	links := &link.Service{Store: links{rows.Batches, rows.Contents}, Blobs: blobs, Events: events, Now: time.Now}
 	mux.Handle("GET "+reaction.LinkPath+"{token}", httpapi.HandlerFunc(links.ServeLink))
 	return lambdahttp.NewHandler(withDocument(mux, &openapi.Service{BaseURL: c.BaseURL}))
 }

@@ -37,10 +37,10 @@ func handler(c app.Config) lambda.Handler {
 		Store: stores.NewIntake(rows), Blobs: blobs, Open: blobs.OpenFile, Tasks: sqs.New(c.AWS, c.IntakeQueueURL, time.Now), Now: time.Now,
 		PartLines: campaign.MaxMessages,
 		Dispatch: &dispatch.Service{
-			Store: rows.Acceptance, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
+			Store: rows.Campaigns, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 			Reach: reach.Lookup{
-				OptOuts: &optout.Book{Store: rows.OptOuts, Now: time.Now},
-				Lists:   &lookup.Cache{Store: rows.Lists, Blobs: blobs, Now: time.Now},
+				OptOuts: &optout.Book{Store: rows.Recipients, Now: time.Now},
+				Lists:   &lookup.Cache{Store: rows.Recipients, Blobs: blobs, Now: time.Now},
 			},
 			Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 		},

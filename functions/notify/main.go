@@ -22,16 +22,13 @@ const connections = 32
 type deliveries struct {
 	*dynamo.BatchStore
 	*dynamo.DeliveryStore
-	*dynamo.ListStore
-	*dynamo.TemplateStore
+	*dynamo.RecipientStore
+	*dynamo.ContentStore
 }
 
 type endpoints struct {
-	*dynamo.CircuitStore
-	*dynamo.DeliveryStore
 	*dynamo.EndpointStore
-	*dynamo.FailureStore
-	*dynamo.KeptPostStore
+	*dynamo.DeliveryStore
 	*webhook.PostSums
 }
 
@@ -42,15 +39,12 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	notifier := &webhook.Notifier{
-		Store: deliveries{stores.Batches, stores.Deliveries, stores.Lists, stores.Templates},
-		Endpoints: endpoints{
-			stores.Circuits, stores.Deliveries, stores.Endpoints, stores.Failures, stores.KeptPosts,
-			&webhook.PostSums{Store: stores.Days},
-		},
-		Blobs:  s3.New(c.AWS, c.Bucket, c.Local),
-		Notify: sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
-		HTTP:   netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),
-		Now:    time.Now, Jitter: rand.Float64,
+		Store:     deliveries{stores.Batches, stores.Deliveries, stores.Recipients, stores.Contents},
+		Endpoints: endpoints{stores.Endpoints, stores.Deliveries, &webhook.PostSums{Store: stores.Outcomes}},
+		Blobs:     s3.New(c.AWS, c.Bucket, c.Local),
+		Notify:    sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
+		HTTP:      netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),
+		Now:       time.Now, Jitter: rand.Float64,
 	}
 	return lambda.NewHandler(sqs.CountingBatchHandler(notifier.HandleMessages, (*delivery.NotifyMessage).Received))
 }

@@ -19,9 +19,8 @@ import (
 
 type rows struct {
 	*dynamo.BatchStore
-	*dynamo.OptOutStore
-	*dynamo.ReplyStore
-	*dynamo.TapStore
+	*dynamo.RecipientStore
+	*dynamo.OutcomeStore
 	*dynamo.TenantStore
 }
 
@@ -30,8 +29,8 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	applier := &outcome.Applier{
-		Store: rows{stores.Batches, stores.OptOuts, stores.Replies, stores.Taps, stores.Tenants}, Contents: s3.New(c.AWS, c.Bucket, c.Local),
-		OptOuts:  &optout.Book{Store: stores.OptOuts, Now: time.Now},
+		Store: rows{stores.Batches, stores.Recipients, stores.Outcomes, stores.Tenants}, Contents: s3.New(c.AWS, c.Bucket, c.Local),
+		OptOuts:  &optout.Book{Store: stores.Recipients, Now: time.Now},
 		Recorder: recorder.New(c, stores),
 	}
 	return lambda.NewHandler(sqs.CountingBatchHandler(applier.Handle, (*reaction.EventTask).Received))

@@ -15,9 +15,9 @@ import (
 
 type rows struct {
 	*dynamo.BatchStore
-	*dynamo.LaneStore
-	*dynamo.TemplateStore
 	*dynamo.TenantStore
+	*dynamo.ContentStore
+	*dynamo.SettingStore
 }
 
 func main() { app.Start(handler) }
@@ -25,7 +25,7 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	releaser := release.Releaser{
-		Store:      rows{stores.Batches, stores.Lanes, stores.Templates, stores.Tenants},
+		Store:      rows{stores.Batches, stores.Tenants, stores.Contents, stores.Settings},
 		Frames:     sqs.New(c.AWS, c.SendQueueURL, time.Now),
 		Releases:   sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
 		SweepAfter: c.SweepAfter, Now: time.Now,

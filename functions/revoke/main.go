@@ -22,9 +22,8 @@ const concurrency = 32
 type ledger struct {
 	*dynamo.BatchStore
 	*dynamo.CampaignStore
-	*dynamo.LaneStore
-	*dynamo.LedgerStore
-	*dynamo.MoveStore
+	*dynamo.TenantStore
+	*dynamo.OutcomeStore
 }
 
 func main() { app.Start(handler) }
@@ -33,7 +32,7 @@ func handler(c app.Config) lambda.Handler {
 	stores, keys := dynamo.New(c.Tables()), ssm.New(c.AWS, time.Now)
 	revokes := sqs.New(c.AWS, c.RevokeQueueURL, time.Now)
 	canceller := &control.Canceller{
-		Ledger: ledger{stores.Batches, stores.Campaigns, stores.Lanes, stores.Ledgers, stores.Moves}, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Ledger: ledger{stores.Batches, stores.Campaigns, stores.Tenants, stores.Outcomes}, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks:       revokes,
 		Retries:     revokes,
 		Recorder:    recorder.New(c, stores),

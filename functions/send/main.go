@@ -24,9 +24,9 @@ const concurrency = 64
 
 type rows struct {
 	*dynamo.BatchStore
-	*dynamo.LaneStore
-	*dynamo.LedgerStore
-	*dynamo.TemplateStore
+	*dynamo.TenantStore
+	*dynamo.OutcomeStore
+	*dynamo.ContentStore
 }
 
 func main() { app.Start(handler) }
@@ -37,13 +37,13 @@ func handler(c app.Config) lambda.Handler {
 	stores, keys := dynamo.New(c.Tables()), ssm.New(c.AWS, time.Now)
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	sender := &send.Sender{
-		Store:    rows{stores.Batches, stores.Lanes, stores.Ledgers, stores.Templates},
+		Store:    rows{stores.Batches, stores.Tenants, stores.Outcomes, stores.Contents},
 		Blobs:    blobs,
 		Provider: &rcs.Client{URL: c.RCSURL, Keys: keys, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now},
 		Recorder: recorder.New(c, stores),
 		Reach: reach.Lookup{
-			OptOuts: &optout.Book{Store: stores.OptOuts, Now: time.Now},
-			Lists:   &lookup.Cache{Store: stores.Lists, Blobs: blobs, Now: time.Now},
+			OptOuts: &optout.Book{Store: stores.Recipients, Now: time.Now},
+			Lists:   &lookup.Cache{Store: stores.Recipients, Blobs: blobs, Now: time.Now},
 		},
 		Queue:       sqs.New(c.AWS, c.SendQueueURL, time.Now),
 		LinkURL:     c.LinkURL,

@@ -22,17 +22,16 @@ import (
 type due struct {
 	*dynamo.BatchStore
 	*dynamo.DeliveryStore
-	*dynamo.LaneStore
-	*dynamo.LedgerStore
-	*dynamo.SubmissionStore
-	*dynamo.TemplateStore
 	*dynamo.TenantStore
+	*dynamo.OutcomeStore
+	*dynamo.FileStore
+	*dynamo.ContentStore
 }
 
 type history struct {
 	*dynamo.CampaignStore
-	*dynamo.DayStore
-	*dynamo.OptOutStore
+	*dynamo.OutcomeStore
+	*dynamo.RecipientStore
 	*dynamo.TenantStore
 }
 
@@ -49,10 +48,10 @@ func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	frames := sqs.New(c.AWS, c.SendQueueURL, time.Now)
 	sweeper := &sweep.Sweeper{
-		Store:    due{stores.Batches, stores.Deliveries, stores.Lanes, stores.Ledgers, stores.Submissions, stores.Templates, stores.Tenants},
+		Store:    due{stores.Batches, stores.Deliveries, stores.Tenants, stores.Outcomes, stores.Files, stores.Contents},
 		Recorder: recorder.New(c, stores),
 		Expire:   (&expiry.Expirer{Store: stores.Erasure, Now: time.Now}).ExpireIfDue,
-		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Days, stores.OptOuts, stores.Tenants}, Now: time.Now}).Recount,
+		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Outcomes, stores.Recipients, stores.Tenants}, Now: time.Now}).Recount,
 		Releases: sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
 		Frames:   frames, Waiting: frames.Waiting,
 		Notify:  sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
@@ -61,7 +60,7 @@ func handler(c app.Config) lambda.Handler {
 		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
 		SweepAfter: c.SweepAfter, Now: time.Now,
 	}
-	cleaner := &book.Cleaner{Rows: stores.Lists, Objects: s3.New(c.AWS, c.Bucket, c.Local), Now: time.Now}
+	cleaner := &book.Cleaner{Rows: stores.Recipients, Objects: s3.New(c.AWS, c.Bucket, c.Local), Now: time.Now}
 	return lambda.NewHandler(func(ctx context.Context, e event) error {
 		if e.UnusedSegments {
 			_, err := cleaner.Clean(ctx)

@@ -83,7 +83,7 @@ func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 		{ID: carouselID, Tenant: tenant, Name: "Pedido com acompanhamento", Traffic: campaign.Transaction, Content: carousel()},
 		{ID: otherPlainID, Tenant: otherTenant, Name: "Encomenda a caminho", Content: content.Content{Text: plainText}},
 	} {
-		if _, err := s.store().Templates.PutTemplate(ctx, t); err != nil {
+		if _, err := s.store().Contents.PutTemplate(ctx, t); err != nil {
 			return nil, err
 		}
 	}

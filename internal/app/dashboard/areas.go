@@ -74,12 +74,12 @@ func newParts(c app.Config, tables dynamo.Tables) parts {
 	s, auth, blobs := dynamo.New(tables), dynamo.NewAuthStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
 	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
 	all := newRows(s)
-	tasks, optOuts := sqs.New(c.AWS, c.ExportsQueueURL, time.Now), &optout.Book{Store: s.OptOuts, Now: time.Now}
+	tasks, optOuts := sqs.New(c.AWS, c.ExportsQueueURL, time.Now), &optout.Book{Store: s.Recipients, Now: time.Now}
 	return parts{
 		mediaURL: tables.MediaURL, stores: s, auth: auth, rows: all, blobs: blobs, prober: media.NewProber(c.LocalWebhooks),
 		queries: &query.Service{Store: stores.NewQuery(s), Blobs: blobs, Now: time.Now},
 		optOuts: optOuts,
-		reach:   reach.Lookup{OptOuts: optOuts, Lists: &lookup.Cache{Store: s.Lists, Blobs: blobs, Now: time.Now}},
+		reach:   reach.Lookup{OptOuts: optOuts, Lists: &lookup.Cache{Store: s.Recipients, Blobs: blobs, Now: time.Now}},
 		reads:   &recent.Reads{Store: all, Now: time.Now},
 		exports: &exports.Service{
 			Store: stores.NewExports(s), Tasks: tasks, Now: time.Now,
@@ -99,11 +99,10 @@ type campaignRows struct {
 	*dynamo.AuthStore
 }
 
-// webhookRows reads batches and deliveries too, for the log of an endpoint.
+// webhookRows reads batches too, for the log of an endpoint.
 type webhookRows struct {
 	rows
 	*dynamo.BatchStore
-	*dynamo.DeliveryStore
 }
 
 // contactRows reads rows, and finds messages.
@@ -124,7 +123,7 @@ func (a parts) campaignAreas(c app.Config) []area {
 		{campaigns.Area(), &campaigns.Pages{Store: store, Messages: a.queries, Controls: controls, OptOuts: a.optOuts, Now: time.Now}},
 		{exportpages.Area(), &exportpages.Pages{Exports: listRows{a.rows, a.exports}}},
 		{lists.Area(), &lists.Pages{
-			Book: &book.Book{Store: a.stores.Lists, Blobs: a.blobs, Now: time.Now}, Files: numberFiles,
+			Book: &book.Book{Store: a.stores.Recipients, Blobs: a.blobs, Now: time.Now}, Files: numberFiles,
 			Campaigns: a.rows, Origin: a.blobs.Origin, Now: time.Now,
 		}},
 		{contacts.Area(), &contacts.Pages{
@@ -138,9 +137,9 @@ func (a parts) settingsAreas(c app.Config) []area {
 	return []area{
 		{credentials.Area(), &credentials.Pages{Store: a.auth, Admin: a.settings, Now: time.Now}},
 		{webhooks.Area(), &webhooks.Pages{
-			Store: webhookRows{a.rows, a.stores.Batches, a.stores.Deliveries}, Messages: a.queries, Admin: a.settings, Poster: poster, Now: time.Now,
+			Store: webhookRows{a.rows, a.stores.Batches}, Messages: a.queries, Admin: a.settings, Poster: poster, Now: time.Now,
 		}},
-		{billing.Area(), &billing.Pages{Store: a.stores.Budgets, Admin: a.settings, Now: time.Now}},
+		{billing.Area(), &billing.Pages{Store: a.stores.Settings, Admin: a.settings, Now: time.Now}},
 		{hours.Area(), &hours.Pages{Store: a.rows, Campaigns: a.rows, Now: time.Now}},
 		{brand.Area(), &brand.Pages{Store: a.rows, MediaURL: a.mediaURL}},
 		{team.Area(), &team.Pages{Users: users{a.settings, a.pool}}},
@@ -150,12 +149,11 @@ func (a parts) settingsAreas(c app.Config) []area {
 func (a parts) media(c app.Config) *mediapages.Pages {
 	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
 	library := &media.Library{Store: a.rows, Bucket: bucket, Prober: a.prober, Now: time.Now}
-	return &mediapages.Pages{Store: a.stores.Media, Library: library, Origin: bucket.Origin, URL: a.mediaURL}
+	return &mediapages.Pages{Store: a.stores.Contents, Library: library, Origin: bucket.Origin, URL: a.mediaURL}
 }
 
 type rules struct {
-	*dynamo.BudgetStore
-	*dynamo.LaneStore
+	*dynamo.SettingStore
 	*dynamo.TenantStore
 }
 
@@ -169,7 +167,7 @@ func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Page
 	tasks, store := sqs.New(c.AWS, c.IntakeQueueURL, time.Now), stores.NewIntake(a.stores)
 	service := &intake.Service{
 		Store: store, Uploads: a.blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: a.blobs.Stat,
-		Rules: rules{a.stores.Budgets, a.stores.Lanes, a.stores.Tenants}, AtOnce: intake.AtOnce,
+		Rules: rules{a.stores.Settings, a.stores.Tenants}, AtOnce: intake.AtOnce,
 		Worker: &intake.Worker{
 			Store: store, Blobs: a.blobs, Open: a.blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
 			Dispatch: dispatcher,
@@ -182,7 +180,7 @@ func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Page
 
 func (a parts) sendingAreas(c app.Config) []area {
 	dispatcher := &dispatch.Service{
-		Store: a.stores.Acceptance, Blobs: a.blobs, Releases: releasescheduler.New(c),
+		Store: a.stores.Campaigns, Blobs: a.blobs, Releases: releasescheduler.New(c),
 		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit}, Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 		Reach: a.reach,
 	}

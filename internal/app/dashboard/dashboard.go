@@ -35,16 +35,15 @@ func Site(c app.Config) (*web.UI, http.Handler) {
 			Signer: kms.New(c.AWS, c.SessionKeyID, c.PreviousSessionKeyID, c.KeysSwitchAt, time.Now),
 			Ends:   p.auth, Now: time.Now, Secure: !c.Local,
 		},
-		Store: uiRows{p.stores.AuditLogs, p.stores.Settings}, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin,
+		Store: uiRows{p.stores.Settings}, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin,
 		MediaURL: tables.MediaURL,
 	}
-	areas := []area{signIn(c, ui), {audit.Area(), &audit.Pages{Log: p.stores.AuditLogs}}, {apidocs.Area(), &apidocs.Pages{}}}
+	areas := []area{signIn(c, ui), {audit.Area(), &audit.Pages{Log: p.stores.Settings}}, {apidocs.Area(), &apidocs.Pages{}}}
 	return ui, routes(ui, slices.Concat(areas, p.campaignAreas(c), p.settingsAreas(c), p.sendingAreas(c)))
 }
 
 // uiRows are the rows of all pages.
 type uiRows struct {
-	*dynamo.AuditStore
 	*dynamo.SettingStore
 }
 
@@ -76,27 +75,17 @@ func routes(ui *web.UI, areas []area) http.Handler {
 }
 
 type rows struct {
-	*dynamo.AttentionStore
-	*dynamo.CampaignStore
-	*dynamo.CircuitStore
-	*dynamo.DayStore
-	*dynamo.EndpointStore
-	*dynamo.FailureStore
-	*dynamo.KeptPostStore
-	*dynamo.LaneStore
-	*dynamo.LedgerStore
-	*dynamo.ListStore
-	*dynamo.MediaStore
-	*dynamo.ReplyStore
 	*dynamo.SettingStore
-	*dynamo.SubmissionStore
-	*dynamo.TemplateStore
+	*dynamo.CampaignStore
+	*dynamo.EndpointStore
+	*dynamo.OutcomeStore
+	*dynamo.DeliveryStore
 	*dynamo.TenantStore
+	*dynamo.RecipientStore
+	*dynamo.ContentStore
+	*dynamo.FileStore
 }
 
 func newRows(s *dynamo.Stores) rows {
-	return rows{
-		s.Attention, s.Campaigns, s.Circuits, s.Days, s.Endpoints, s.Failures, s.KeptPosts, s.Lanes, s.Ledgers, s.Lists, s.Media, s.Replies, s.Settings,
-		s.Submissions, s.Templates, s.Tenants,
-	}
+	return rows{s.Settings, s.Campaigns, s.Endpoints, s.Outcomes, s.Deliveries, s.Tenants, s.Recipients, s.Contents, s.Files}
 }

@@ -15,13 +15,13 @@ type rows struct {
 	*dynamo.BatchStore
 	*dynamo.DeliveryStore
 	*dynamo.EndpointStore
-	*dynamo.LedgerStore
+	*dynamo.OutcomeStore
 }
 
 // New returns the recorder of a function with that store.
 func New(c app.Config, stores *dynamo.Stores) *outcome.Recorder {
 	return &outcome.Recorder{
-		Store: rows{stores.Batches, stores.Deliveries, stores.Endpoints, stores.Ledgers}, Days: stores.Days,
+		Store: rows{stores.Batches, stores.Deliveries, stores.Endpoints, stores.Outcomes}, Days: stores.Outcomes,
 		Blobs:      s3.New(c.AWS, c.Bucket, c.Local),
 		Notify:     sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
 		SweepAfter: c.SweepAfter, Now: time.Now,

@@ -8,24 +8,21 @@ import (
 )
 
 type tenants struct {
-	*dynamo.BudgetStore
+	*dynamo.SettingStore
 	*dynamo.CampaignStore
-	*dynamo.TemplateStore
+	*dynamo.ContentStore
 	*dynamo.TenantStore
 }
 
 type webhooks struct {
-	*dynamo.CircuitStore
-	*dynamo.DeliveryStore
 	*dynamo.EndpointStore
-	*dynamo.FailureStore
-	*dynamo.KeptPostStore
+	*dynamo.DeliveryStore
 }
 
 // New returns the store of package settings.
 func New(s *dynamo.Stores) settings.Store {
 	return settings.Store{
-		Tenants:  tenants{s.Budgets, s.Campaigns, s.Templates, s.Tenants},
-		Webhooks: webhooks{s.Circuits, s.Deliveries, s.Endpoints, s.Failures, s.KeptPosts},
+		Tenants:  tenants{s.Settings, s.Campaigns, s.Contents, s.Tenants},
+		Webhooks: webhooks{s.Endpoints, s.Deliveries},
 	}
 }

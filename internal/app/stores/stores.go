@@ -6,71 +6,68 @@ import "campaign-dispatch/internal/aws/dynamo"
 // Control is the store of package control.
 type Control struct {
 	*dynamo.BatchStore
-	*dynamo.BudgetStore
+	*dynamo.SettingStore
 	*dynamo.CampaignStore
-	*dynamo.MoveStore
-	*dynamo.SubmissionStore
+	*dynamo.FileStore
 }
 
 // NewControl returns the store of package control.
 func NewControl(s *dynamo.Stores) Control {
-	return Control{s.Batches, s.Budgets, s.Campaigns, s.Moves, s.Submissions}
+	return Control{s.Batches, s.Settings, s.Campaigns, s.Files}
 }
 
 // Exports is the store of the service of package exports.
 type Exports struct {
 	*dynamo.CampaignStore
-	*dynamo.ExportStore
+	*dynamo.FileStore
 }
 
 // NewExports returns the store of the service of package exports.
 func NewExports(s *dynamo.Stores) Exports {
-	return Exports{s.Campaigns, s.Exports}
+	return Exports{s.Campaigns, s.Files}
 }
 
 // Maker is the store of the maker of package exports.
 type Maker struct {
 	*dynamo.BatchStore
 	*dynamo.CampaignStore
-	*dynamo.ExportStore
-	*dynamo.LedgerStore
-	*dynamo.TapStore
-	*dynamo.TemplateStore
+	*dynamo.FileStore
+	*dynamo.OutcomeStore
+	*dynamo.ContentStore
 }
 
 // NewMaker returns the store of the maker of package exports.
 func NewMaker(s *dynamo.Stores) Maker {
-	return Maker{s.Batches, s.Campaigns, s.Exports, s.Ledgers, s.Taps, s.Templates}
+	return Maker{s.Batches, s.Campaigns, s.Files, s.Outcomes, s.Contents}
 }
 
 // Intake is the store of package intake.
 type Intake struct {
-	*dynamo.DayStore
-	*dynamo.MoveStore
-	*dynamo.SubmissionStore
-	*dynamo.TemplateStore
+	*dynamo.OutcomeStore
+	*dynamo.CampaignStore
+	*dynamo.FileStore
+	*dynamo.ContentStore
 }
 
 // NewIntake returns the store of package intake.
 func NewIntake(s *dynamo.Stores) Intake {
-	return Intake{s.Days, s.Moves, s.Submissions, s.Templates}
+	return Intake{s.Outcomes, s.Campaigns, s.Files, s.Contents}
 }
 
 // Query is the store of package query.
 type Query struct {
-	*dynamo.AcceptanceStore
-	*dynamo.BatchStore
 	*dynamo.CampaignStore
-	*dynamo.LaneStore
-	*dynamo.LedgerStore
-	*dynamo.ListStore
-	*dynamo.TapStore
-	*dynamo.TemplateStore
+	*dynamo.BatchStore
+	*dynamo.TenantStore
+	*dynamo.OutcomeStore
+	*dynamo.RecipientStore
+	*dynamo.ContentStore
+	*dynamo.SettingStore
 }
 
 // NewQuery returns the store of package query.
 func NewQuery(s *dynamo.Stores) Query {
-	return Query{s.Acceptance, s.Batches, s.Campaigns, s.Lanes, s.Ledgers, s.Lists, s.Taps, s.Templates}
+	return Query{s.Campaigns, s.Batches, s.Tenants, s.Outcomes, s.Recipients, s.Contents, s.Settings}
 }
 
 // Feed is the store of package feed.

@@ -18,7 +18,7 @@ import (
 // calls. All reads are consistent except those of the packed sets. Packed sets are
 // never extended, so the caller detects missing ones by their ordinals and repeats the query
 // with Consistent.
-func (s *AcceptanceStore) Snapshot(ctx context.Context, q acceptance.Query) (acceptance.State, error) {
+func (s *CampaignStore) Snapshot(ctx context.Context, q acceptance.Query) (acceptance.State, error) {
 	keys := s.queryKeys(q)
 	var rows map[string]Item
 	var sets []acceptance.PackedSet
@@ -35,7 +35,7 @@ func (s *AcceptanceStore) Snapshot(ctx context.Context, q acceptance.Query) (acc
 	return snapshot, err
 }
 
-func (s *AcceptanceStore) queryKeys(q acceptance.Query) map[string]rowKey {
+func (s *CampaignStore) queryKeys(q acceptance.Query) map[string]rowKey {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
 	priced := q.TemplateID != "" && q.Tenant != ""
 	return wantedKeys([]wantedKey{
@@ -52,7 +52,7 @@ func (s *AcceptanceStore) queryKeys(q acceptance.Query) map[string]rowKey {
 	})
 }
 
-func (s *AcceptanceStore) readSnapshot(
+func (s *CampaignStore) readSnapshot(
 	q acceptance.Query, keys map[string]rowKey, rows map[string]Item,
 ) (snapshot acceptance.State, err error) {
 	row := func(part string) Item { return s.unexpiredRow(rows[keys[part].id()]) }
@@ -99,7 +99,7 @@ func (s *AcceptanceStore) readSnapshot(
 	return snapshot, nil
 }
 
-func (s *AcceptanceStore) packedSets(ctx context.Context, q acceptance.Query) ([]acceptance.PackedSet, error) {
+func (s *CampaignStore) packedSets(ctx context.Context, q acceptance.Query) ([]acceptance.PackedSet, error) {
 	id := campaign.ID{Tenant: q.Tenant, CampaignID: q.CampaignID}
 	in := queryOf(s.Campaigns, "pk = :pk AND sk BETWEEN :from AND :to", Item{
 		":pk": metaKey(id)["pk"], ":from": text(setSK(q.KnownSets + 1)), ":to": text(setPrefix + "~"),
@@ -120,14 +120,14 @@ func (s *AcceptanceStore) packedSets(ctx context.Context, q acceptance.Query) ([
 }
 
 // PackedSets reads the packed sets of all batches of a campaign.
-func (s *AcceptanceStore) PackedSets(ctx context.Context, id campaign.ID) ([]acceptance.PackedSet, error) {
+func (s *CampaignStore) PackedSets(ctx context.Context, id campaign.ID) ([]acceptance.PackedSet, error) {
 	return s.packedSets(ctx, acceptance.Query{Tenant: id.Tenant, CampaignID: id.CampaignID, Consistent: true})
 }
 
 // Accept writes an accepted dispatch call in one transaction. The error wraps
 // campaign.ErrLostRace if a row changed since it was read, or if the budget has no room left:
 // the caller reads it again. After any other error, the transaction may have been committed.
-func (s *AcceptanceStore) Accept(ctx context.Context, a acceptance.Command, token string) error {
+func (s *CampaignStore) Accept(ctx context.Context, a acceptance.Command, token string) error {
 	a.Batch.Ordinal = a.Ordinal
 	items := []types.TransactWriteItem{
 		s.metaWrite(a),
@@ -158,7 +158,7 @@ func identityRow(b campaign.Batch) Item {
 }
 
 // metaWrite creates the campaign, or increments its batch count if it is unchanged.
-func (s *AcceptanceStore) metaWrite(a acceptance.Command) types.TransactWriteItem {
+func (s *CampaignStore) metaWrite(a acceptance.Command) types.TransactWriteItem {
 	if a.Ordinal == 1 {
 		return s.putNew(s.newMeta(a))
 	}
@@ -182,7 +182,7 @@ func (s *AcceptanceStore) metaWrite(a acceptance.Command) types.TransactWriteIte
 	return s.update(metaKey(a.Batch.ID), update+" ADD accepted :more", condition, values)
 }
 
-func (s *AcceptanceStore) newMeta(a acceptance.Command) Item {
+func (s *CampaignStore) newMeta(a acceptance.Command) Item {
 	b := a.Batch
 	row := with(metaKey(b.ID), Item{
 		"name": text(a.Campaign), "batches": number(1), "accepted": number(b.Accepted),
@@ -194,7 +194,7 @@ func (s *AcceptanceStore) newMeta(a acceptance.Command) Item {
 	return with(row, totalsItem(a.Submission))
 }
 
-func (s *AcceptanceStore) answerWrite(a acceptance.Command) types.TransactWriteItem {
+func (s *CampaignStore) answerWrite(a acceptance.Command) types.TransactWriteItem {
 	row := with(idempotencyKey(a.Batch.Tenant, a.ClientID, a.IdempotencyKey), Item{
 		"bodyHash": bytesOf(a.Answer.BodyHash), TTL: number(a.AnswerUntil.Unix()),
 	})

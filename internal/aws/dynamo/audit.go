@@ -18,14 +18,14 @@ import (
 )
 
 // UseForm marks a form token of a tenant as used and reports whether it was unused.
-func (s *AuditStore) UseForm(ctx context.Context, tenant, token string) (bool, error) {
+func (s *SettingStore) UseForm(ctx context.Context, tenant, token string) (bool, error) {
 	use := text(rand.Text()) // identifies the own put: the SDK repeats puts without a response
 	row := with(formKey(tenant, token), Item{TTL: number(s.Now().Add(campaign.FormLife).Unix()), "use": use})
 	return s.write(ctx, "use form token", s.putIf(row, absent+" OR #use = :use", Item{":use": use}))
 }
 
 // Audit writes an entry to its tenant's audit log.
-func (s *AuditStore) Audit(ctx context.Context, e account.AuditEntry) error {
+func (s *SettingStore) Audit(ctx context.Context, e account.AuditEntry) error {
 	return untilFree(func(later int) (bool, error) { return s.write(ctx, "write audit log", s.auditWrite(e, later)) })
 }
 
@@ -68,7 +68,7 @@ const doubleClick = 2 * time.Second
 
 // AuditForm writes an entry to its tenant's audit log, unless the same one was written in the
 // last two seconds: a double click sends a form twice.
-func (s *AuditStore) AuditForm(ctx context.Context, e account.AuditEntry) error {
+func (s *SettingStore) AuditForm(ctx context.Context, e account.AuditEntry) error {
 	return untilFree(func(later int) (bool, error) {
 		reasons, err := s.transact(ctx, []types.TransactWriteItem{s.lastEntryWrite(e), s.auditWrite(e, later)}, rand.Text())
 		if err != nil {
@@ -88,7 +88,7 @@ func (t *table) auditWrite(e account.AuditEntry, later int) types.TransactWriteI
 }
 
 // lastEntryWrite writes the time of an entry, unless the same entry is recent.
-func (s *AuditStore) lastEntryWrite(e account.AuditEntry) types.TransactWriteItem {
+func (s *SettingStore) lastEntryWrite(e account.AuditEntry) types.TransactWriteItem {
 	entry := strings.Join(append([]string{"audit", e.Who, e.Action, e.Subject, e.Link}, e.Details...), "\x00")
 	row := with(formKey(e.Tenant, entry), Item{"at": millis(e.At), TTL: number(s.Now().Add(campaign.FormLife).Unix())})
 	return s.putIf(row, absent+" OR #at < :before", Item{":before": millis(e.At.Add(-doubleClick))})
@@ -96,7 +96,7 @@ func (s *AuditStore) lastEntryWrite(e account.AuditEntry) types.TransactWriteIte
 
 // AuditLog returns up to limit entries of a tenant's audit log, newest first. older is the
 // next of the previous page, "" for the first page. next is "" after the last page.
-func (s *AuditStore) AuditLog(
+func (s *SettingStore) AuditLog(
 	ctx context.Context, tenant, older string, limit int,
 ) (entries []account.AuditEntry, next string, err error) {
 	in := queryOf(s.Campaigns, "pk = :log", Item{":log": auditKey(tenant, "")["pk"]})

@@ -62,7 +62,7 @@ func (s *BatchStore) FindBatch(ctx context.Context, key campaign.BatchKey) (camp
 	return s.Batch(ctx, ref)
 }
 
-func (s *AcceptanceStore) batchRow(b campaign.Batch) Item {
+func (s *CampaignStore) batchRow(b campaign.Batch) Item {
 	row := with(batchKey(b.BatchRef), Item{
 		"name": text(b.Name), "ordinal": number(b.Ordinal), "key": text(b.Key.String()),
 		"templateId": text(b.TemplateID), "templateVersion": number(b.TemplateVersion),

@@ -35,7 +35,7 @@ func dayOf(date string) string {
 
 // SaveBilling replaces the prices and limits of a tenant, which were read as was, and writes entries of the audit log
 // with them. If they are others now, the error wraps campaign.ErrLostRace.
-func (s *BudgetStore) SaveBilling(ctx context.Context, tenant string, was, b campaign.Billing, audit ...account.AuditEntry) error {
+func (s *SettingStore) SaveBilling(ctx context.Context, tenant string, was, b campaign.Billing, audit ...account.AuditEntry) error {
 	values := Item{}
 	condition := equals(billingItem(was), values)
 	if was == (campaign.Billing{}) {
@@ -53,7 +53,7 @@ func billingItem(b campaign.Billing) Item {
 }
 
 // Billing reads the prices and limits of a tenant consistently.
-func (s *BudgetStore) Billing(ctx context.Context, tenant string) (campaign.Billing, error) {
+func (s *SettingStore) Billing(ctx context.Context, tenant string) (campaign.Billing, error) {
 	return s.billing(ctx, tenant)
 }
 
@@ -74,12 +74,12 @@ func readPrices(row Item) campaign.Prices {
 }
 
 // Spending reads consistently what a tenant's batches have reserved for a date.
-func (s *BudgetStore) Spending(ctx context.Context, tenant, date string) (campaign.Spending, error) {
+func (s *SettingStore) Spending(ctx context.Context, tenant, date string) (campaign.Spending, error) {
 	return s.spending(ctx, tenant, date)
 }
 
 // MonthSpending reads consistently what a tenant's batches have reserved for a month, as 2026-11.
-func (s *BudgetStore) MonthSpending(ctx context.Context, tenant, month string) (campaign.MonthSpending, error) {
+func (s *SettingStore) MonthSpending(ctx context.Context, tenant, month string) (campaign.MonthSpending, error) {
 	return s.monthSpending(ctx, tenant, month)
 }
 
@@ -242,7 +242,7 @@ func (t *table) newBooking(ctx context.Context, b campaign.Batch, due time.Time)
 	if err != nil {
 		return "", limits, err
 	}
-	dates, err := reach.Bookings(ctx, &TemplateStore{*t}, policy, []campaign.Batch{b}, due)
+	dates, err := reach.Bookings(ctx, &ContentStore{*t}, policy, []campaign.Batch{b}, due)
 	return dates[b.BatchID], limits, err
 }
 
@@ -263,7 +263,7 @@ func (t *table) bookingRules(ctx context.Context, tenant string) (limits campaig
 
 // CheckReservation returns the *campaign.BudgetError with which RescheduleBatch would refuse
 // the batch at present, or nil.
-func (s *BudgetStore) CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error {
+func (s *SettingStore) CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error {
 	if b.Reserved == 0 {
 		return nil
 	}

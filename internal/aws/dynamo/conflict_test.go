@@ -21,12 +21,12 @@ func TestStores_TransactionConflict(t *testing.T) {
 		},
 		"step": func(t *testing.T, s *Stores) error {
 			t.Helper()
-			_, err := s.Submissions.SaveSubmission(t.Context(), submission.Submission{ID: id})
+			_, err := s.Files.SaveSubmission(t.Context(), submission.Submission{ID: id})
 			return err
 		},
 		"skipped part": func(t *testing.T, s *Stores) error {
 			t.Helper()
-			return s.Submissions.SkipPart(t.Context(), id, campaign.SubmissionTotals{})
+			return s.Files.SkipPart(t.Context(), id, campaign.SubmissionTotals{})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

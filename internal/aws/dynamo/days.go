@@ -25,7 +25,7 @@ var dayNames = []struct {
 
 // AddDay adds counts to those of a tenant's day. Its opt-outs must be in the log of opt-outs. A call that the SDK repeats
 // after a lost response adds twice, until the day is recounted.
-func (s *DayStore) AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error {
+func (s *OutcomeStore) AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error {
 	add, values := []string{"#version :one"}, Item{":one": number(1), ":ttl": s.dayEnd(date)}
 	for _, n := range dayNames {
 		if change := *n.of(&counts); change != 0 {
@@ -40,7 +40,7 @@ func (s *DayStore) AddDay(ctx context.Context, tenant, date string, counts campa
 	return s.tryWrite(ctx, "count the results of tenant "+tenant, w)
 }
 
-func (s *DayStore) dayEnd(date string) attribute {
+func (s *OutcomeStore) dayEnd(date string) attribute {
 	day, err := time.Parse(time.DateOnly, date)
 	if err != nil {
 		day = s.Now()
@@ -50,7 +50,7 @@ func (s *DayStore) dayEnd(date string) attribute {
 
 // Days returns the days of a tenant between two dates that have counts, in order, both
 // dates included.
-func (s *DayStore) Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error) {
+func (s *OutcomeStore) Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error) {
 	rows, err := s.query(ctx, "read the days of tenant "+tenant, "pk = :pk AND sk BETWEEN :from AND :to",
 		Item{":pk": dayKey(tenant, from)["pk"], ":from": text(from), ":to": text(to)})
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *DayStore) Days(ctx context.Context, tenant, from, to string) ([]campaig
 
 // SetDay replaces the counts of a day if its version is the one that was read. It reports
 // whether it did.
-func (s *DayStore) SetDay(ctx context.Context, tenant string, d campaign.Day) (bool, error) {
+func (s *OutcomeStore) SetDay(ctx context.Context, tenant string, d campaign.Day) (bool, error) {
 	row := dayKey(tenant, d.Date)
 	for _, n := range dayNames {
 		row[n.name] = number(*n.of(&d.DayCounts))

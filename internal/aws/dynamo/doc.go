@@ -8,7 +8,7 @@
 //
 // AuthStore reads and writes the Auth table and the list entries TEN#tenant
 // CREDENTIAL#client. Stores has a store for each other subject, those of operators and of
-// the dashboard included. AcceptanceStore also reads the CRED# and CALLS# rows of a dispatch
+// the dashboard included. CampaignStore also reads the CRED# and CALLS# rows of a dispatch
 // call. The stores share the operations of table and do not use each other.
 //
 // # Auth

@@ -119,7 +119,7 @@ func readCircuitKey(row Item) (t delivery.NotifyTask, ok bool) {
 
 // Circuit reads an endpoint's circuit consistently. Without a circuit, only Tenant and
 // EndpointID are set.
-func (s *CircuitStore) Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error) {
+func (s *EndpointStore) Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error) {
 	row, err := s.find(ctx, "read the circuit of endpoint "+endpointID, circuitKey(tenant, endpointID))
 	return readCircuit(tenant, endpointID, row), err
 }
@@ -134,7 +134,7 @@ func readCircuit(tenant, endpointID string, row Item) delivery.Circuit {
 
 // SaveCircuit writes the circuit if it is unchanged since it was read, and reports whether
 // it did. Sweep checks the circuit at its Next.
-func (s *CircuitStore) SaveCircuit(ctx context.Context, c delivery.Circuit) (bool, error) {
+func (s *EndpointStore) SaveCircuit(ctx context.Context, c delivery.Circuit) (bool, error) {
 	row := with(circuitKey(c.Tenant, c.EndpointID), Item{
 		"since": millis(c.Since), "probes": number(c.Probes), "closing": boolean(c.Closing), "drained": boolean(c.Drained),
 		"version": number(c.Version + 1), "nextCheck": millis(c.Next),
@@ -145,7 +145,7 @@ func (s *CircuitStore) SaveCircuit(ctx context.Context, c delivery.Circuit) (boo
 
 // EndCircuit deletes the circuit if it is unchanged since it was read, and reports whether
 // it did.
-func (s *CircuitStore) EndCircuit(ctx context.Context, c delivery.Circuit) (bool, error) {
+func (s *EndpointStore) EndCircuit(ctx context.Context, c delivery.Circuit) (bool, error) {
 	w := s.removeIf(circuitKey(c.Tenant, c.EndpointID), absent, nil)
 	if c.Version > 0 {
 		w = s.removeIf(circuitKey(c.Tenant, c.EndpointID), "#version = :read", Item{":read": number(c.Version)})

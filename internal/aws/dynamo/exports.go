@@ -18,7 +18,7 @@ const slotLife = time.Hour
 
 // CreateExport writes a new export with its snapshot, in a free slot of the tenant. If the
 // export exists, it returns the existing one. full reports that all slots are in use.
-func (s *ExportStore) CreateExport(
+func (s *FileStore) CreateExport(
 	ctx context.Context, e export.Export, snapshot []export.Batch,
 ) (first export.Export, full bool, err error) {
 	there, err := s.Export(ctx, e.ExportID)
@@ -40,7 +40,7 @@ func (s *ExportStore) CreateExport(
 	return there, false, err
 }
 
-func (s *ExportStore) createExportIn(ctx context.Context, e export.Export, snapshot []export.Batch) error {
+func (s *FileStore) createExportIn(ctx context.Context, e export.Export, snapshot []export.Batch) error {
 	batches := with(snapshotKey(e.ExportID), Item{"batches": bytesOf(packSnapshot(snapshot))})
 	entry := exportEntryKey(e)
 	setEnd(batches, e.ExpiresAt.Add(export.Life)) // a completed export lives longer
@@ -51,13 +51,13 @@ func (s *ExportStore) createExportIn(ctx context.Context, e export.Export, snaps
 }
 
 // Export reads an export. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *ExportStore) Export(ctx context.Context, id string) (export.Export, error) {
+func (s *FileStore) Export(ctx context.Context, id string) (export.Export, error) {
 	row, err := s.get(ctx, "read export "+id, exportKey(id))
 	return readExport(row), err
 }
 
 // ExportSnapshot reads the snapshot of an export, by ordinal.
-func (s *ExportStore) ExportSnapshot(ctx context.Context, id string) ([]export.Batch, error) {
+func (s *FileStore) ExportSnapshot(ctx context.Context, id string) ([]export.Batch, error) {
 	doing := "read the snapshot of export " + id
 	row, err := s.get(ctx, doing, snapshotKey(id))
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *ExportStore) ExportSnapshot(ctx context.Context, id string) ([]export.B
 }
 
 // Exports returns the exports of a campaign, in no particular order.
-func (s *ExportStore) Exports(ctx context.Context, id campaign.ID) ([]export.Export, error) {
+func (s *FileStore) Exports(ctx context.Context, id campaign.ID) ([]export.Export, error) {
 	entries, err := s.under(ctx, exportsPrefix+id.Tenant, id.CampaignID+"#")
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (s *ExportStore) Exports(ctx context.Context, id campaign.ID) ([]export.Exp
 
 // SaveExport replaces an export if it is unchanged since it was read. The error wraps
 // campaign.ErrLostRace if it changed.
-func (s *ExportStore) SaveExport(ctx context.Context, e export.Export) (export.Export, error) {
+func (s *FileStore) SaveExport(ctx context.Context, e export.Export) (export.Export, error) {
 	was := e.Version
 	e.Version, e.UpdatedAt = was+1, s.Now()
 	there, held, err := s.writeOrRead(ctx, "save export "+e.ExportID, s.putIf(exportRow(e), "version = :was", Item{":was": number(was)}))
@@ -112,7 +112,7 @@ func sameWrite(a, b export.Export) bool {
 }
 
 // FreeExportSlot frees the slot of an export for the tenant's next one. It can be repeated.
-func (s *ExportStore) FreeExportSlot(ctx context.Context, e export.Export) error {
+func (s *FileStore) FreeExportSlot(ctx context.Context, e export.Export) error {
 	w := s.update(exportSlotKey(e.Tenant, e.Slot), "SET "+TTL+" = :now", "exportId = :id",
 		Item{":now": number(s.Now().Unix()), ":id": text(e.ExportID)})
 	return s.tryWrite(ctx, "free the slot of export "+e.ExportID, w)

@@ -17,7 +17,7 @@ import (
 
 // Entries returns up to limit entries of a batch's log after a sequence, in order. It reads
 // the head before the LOG rows, so that entries moved in between are found.
-func (s *LedgerStore) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
+func (s *OutcomeStore) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
 	head, err := s.LedgerHead(ctx, key)
 	if err != nil {
 		return nil, err
@@ -27,20 +27,20 @@ func (s *LedgerStore) Entries(ctx context.Context, key campaign.BatchKey, after,
 
 // TapEntries returns up to limit entries of a batch's log of taps after a sequence, in
 // order.
-func (s *TapStore) TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error) {
+func (s *OutcomeStore) TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error) {
 	entries, err := s.tapEntries(ctx, key, tapsSK, after, limit)
 	return changesIn(entries), err
 }
 
 // ClickEntries returns up to limit entries of a batch's log of clicks after a sequence, in
 // order.
-func (s *TapStore) ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error) {
+func (s *OutcomeStore) ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error) {
 	entries, err := s.tapEntries(ctx, key, clicksSK, after, limit)
 	return changesIn(entries), err
 }
 
 // Entries returns up to limit taps of a batch after a sequence.
-func (s *TapLogStore) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
+func (s *TapLog) Entries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]ledger.Entry, error) {
 	return s.tapEntries(ctx, key, tapsSK, after, limit)
 }
 
@@ -92,14 +92,14 @@ func (t *table) moved(ctx context.Context, key campaign.BatchKey, sk string, aft
 }
 
 // Changes returns up to limit changes of a batch's log after a sequence, in order.
-func (s *LedgerStore) Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error) {
+func (s *OutcomeStore) Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error) {
 	entries, err := s.Entries(ctx, b.Key, after, limit)
 	return changesIn(entries), err
 }
 
 // Latest returns the last change of each message by index. It is the zero Change for
 // messages without an outcome.
-func (s *LedgerStore) Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
+func (s *OutcomeStore) Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error) {
 	latest := make([]campaign.Change, b.Accepted)
 	entries, err := s.Entries(ctx, b.Key, 0, campaign.MaxChanges)
 	for _, e := range entries {
@@ -142,12 +142,18 @@ func follow(moved, tail []ledger.Entry, after, last int) ([]ledger.Entry, error)
 // LedgersSince yields the batches whose ledgers were written since the instant, according
 // to the writers' clocks. It scans the Outcomes table. The sequence ends at the first
 // error.
-func (s *LedgerStore) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
+func (s *OutcomeStore) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
 	return s.writtenSince(ctx, headSK, since)
 }
 
+// TapLog reads the logs of taps as OutcomeStore reads those of changes.
+type TapLog struct{ table }
+
+// TapLog returns the logs of taps.
+func (s *OutcomeStore) TapLog() *TapLog { return &TapLog{s.table} }
+
 // LedgersSince yields the batches whose taps were written since the instant.
-func (s *TapLogStore) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
+func (s *TapLog) LedgersSince(ctx context.Context, since time.Time) iter.Seq2[campaign.BatchKey, error] {
 	return s.writtenSince(ctx, tapsSK, since)
 }
 

@@ -42,17 +42,17 @@ func skOf(changes []campaign.Change) string {
 
 // LedgerHead reads the head of a batch's ledger consistently, the zero Head if there is
 // none. The error wraps campaign.ErrExpired for an expired batch.
-func (s *LedgerStore) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
+func (s *OutcomeStore) LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error) {
 	return readLog(ctx, &s.table, key, headSK, readLedgerHead)
 }
 
 // Taps reads the taps of a batch consistently, the zero Taps if there are none.
-func (s *TapStore) Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
+func (s *OutcomeStore) Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
 	return readLog(ctx, &s.table, key, tapsSK, readTaps)
 }
 
 // Clicks reads the clicks of a batch consistently, the zero Taps if there are none.
-func (s *TapStore) Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
+func (s *OutcomeStore) Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error) {
 	return readLog(ctx, &s.table, key, clicksSK, readTaps)
 }
 
@@ -83,7 +83,7 @@ func readTaps(row Item) (ledger.Taps, error) {
 // unchanged since it was read. It returns the new head. A full tail is moved to a LOG row first. The
 // error wraps campaign.ErrLostRace if the head changed, possibly by a repeated call of the
 // SDK. After any other error, fresh may have been written: read the head again.
-func (s *LedgerStore) AppendLedger(
+func (s *OutcomeStore) AppendLedger(
 	ctx context.Context, b campaign.Batch, head ledger.Head, fresh []campaign.Change,
 ) (ledger.Head, error) {
 	w := head.Plan(b.Accepted, fresh)
@@ -107,7 +107,7 @@ func (s *LedgerStore) AppendLedger(
 }
 
 // pagePuts write the pages of w as LOG rows.
-func (s *LedgerStore) pagePuts(b campaign.Batch, w ledger.Write) []types.TransactWriteItem {
+func (s *OutcomeStore) pagePuts(b campaign.Batch, w ledger.Write) []types.TransactWriteItem {
 	items := make([]types.TransactWriteItem, len(w.Pages))
 	first := w.NewAfter + 1
 	for i, page := range w.Pages {
@@ -120,7 +120,7 @@ func (s *LedgerStore) pagePuts(b campaign.Batch, w ledger.Write) []types.Transac
 // AppendTaps appends fresh taps (see Taps.NewTaps) to a batch's taps if these are unchanged since
 // they were read. If fresh are clicks, taps are the batch's clicks. Its errors are those of
 // AppendLedger.
-func (s *TapStore) AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, fresh []campaign.Change) (ledger.Taps, error) {
+func (s *OutcomeStore) AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, fresh []campaign.Change) (ledger.Taps, error) {
 	sk := skOf(fresh)
 	if taps.Full(fresh) {
 		moved, err := s.movePage(ctx, b, pageSK(sk, taps.First()), taps.Tail)

@@ -165,7 +165,7 @@ func (t *table) summary(r summaryRows) campaign.Summary {
 }
 
 // Results returns the stored results of up to 50 campaigns by ID.
-func (s *CampaignStore) Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error) {
+func (s *OutcomeStore) Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error) {
 	results := map[string]campaign.Results{}
 	if len(campaignIDs) == 0 {
 		return results, nil
@@ -186,7 +186,7 @@ func (s *CampaignStore) Results(ctx context.Context, tenant string, campaignIDs 
 
 // KeepResults stores results without their opt-outs, unless newer ones are stored. It stores none of a campaign
 // without batches.
-func (s *CampaignStore) KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error {
+func (s *OutcomeStore) KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error {
 	if r.ExpiresAt.IsZero() {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (s *CampaignStore) KeepResults(ctx context.Context, id campaign.ID, r campa
 }
 
 // KeepOptOutCount adds the number of opt-outs of r to stored results. Newer results leave them as they are.
-func (s *CampaignStore) KeepOptOutCount(ctx context.Context, id campaign.ID, r campaign.Results) error {
+func (s *OutcomeStore) KeepOptOutCount(ctx context.Context, id campaign.ID, r campaign.Results) error {
 	values := Item{":n": number(r.OptOuts), ":until": millis(r.OptOutsUntil)}
 	w := s.update(resultsKey(id), "SET optOuts = :n, optOutsUntil = :until", present, values)
 	return s.tryWrite(ctx, "store the opt-outs of campaign "+id.CampaignID, w)

@@ -14,7 +14,7 @@ import (
 )
 
 // Lists reads the lists of a tenant consistently, deleted ones included, ordered by name.
-func (s *ListStore) Lists(ctx context.Context, tenant string) ([]suppression.List, error) {
+func (s *RecipientStore) Lists(ctx context.Context, tenant string) ([]suppression.List, error) {
 	rows, err := s.query(ctx, "read the lists of tenant "+tenant, "pk = :pk AND sk > :guard",
 		Item{":pk": listKey(tenant, "")["pk"], ":guard": listGuardKey(tenant)["sk"]})
 	if err != nil {
@@ -28,20 +28,20 @@ func (s *ListStore) Lists(ctx context.Context, tenant string) ([]suppression.Lis
 }
 
 // ListAdditions returns how often a list of the tenant was created, or created again after its deletion.
-func (s *ListStore) ListAdditions(ctx context.Context, tenant string) (int, error) {
+func (s *RecipientStore) ListAdditions(ctx context.Context, tenant string) (int, error) {
 	guard, err := s.find(ctx, "read the guard of the lists of tenant "+tenant, listAdditionsKey(tenant))
 	return getInt(guard, "additions"), err
 }
 
 // SaveList writes the next version of a list and an entry of the audit log, if the stored version is
 // still l's. It reports whether it did.
-func (s *ListStore) SaveList(ctx context.Context, l suppression.List, e account.AuditEntry) (bool, error) {
+func (s *RecipientStore) SaveList(ctx context.Context, l suppression.List, e account.AuditEntry) (bool, error) {
 	return s.saveList(ctx, l, nil, e)
 }
 
 // AddList is SaveList for a list that does not exist, or is deleted. It writes only if ListAdditions is still
 // additions. A new list also needs the next number.
-func (s *ListStore) AddList(ctx context.Context, l suppression.List, additions int, e account.AuditEntry) (bool, error) {
+func (s *RecipientStore) AddList(ctx context.Context, l suppression.List, additions int, e account.AuditEntry) (bool, error) {
 	guards := []types.TransactWriteItem{s.nextAddition(listAdditionsKey(l.Tenant), additions)}
 	if l.Version == 0 {
 		guards = append(guards, s.nextAddition(listGuardKey(l.Tenant), l.Number-1))
@@ -49,7 +49,7 @@ func (s *ListStore) AddList(ctx context.Context, l suppression.List, additions i
 	return s.saveList(ctx, l, guards, e)
 }
 
-func (s *ListStore) saveList(
+func (s *RecipientStore) saveList(
 	ctx context.Context, l suppression.List, guards []types.TransactWriteItem, e account.AuditEntry,
 ) (saved bool, err error) {
 	items := append([]types.TransactWriteItem{s.putAfter(listRow(l), "version", l.Version)}, guards...)

@@ -13,7 +13,7 @@ import (
 
 // AddMedia writes a new file, or keeps the existing one of the same hash, and returns it.
 // The error wraps campaign.ErrLostRace while the existing one is being deleted.
-func (s *MediaStore) AddMedia(ctx context.Context, f mediafile.File) (mediafile.File, error) {
+func (s *ContentStore) AddMedia(ctx context.Context, f mediafile.File) (mediafile.File, error) {
 	doing := "add media file " + f.Hash
 	there, held, err := s.writeOrRead(ctx, doing, s.putNew(mediaRow(f)))
 	if held || err != nil {
@@ -27,13 +27,13 @@ func (s *MediaStore) AddMedia(ctx context.Context, f mediafile.File) (mediafile.
 }
 
 // Media returns a file. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *MediaStore) Media(ctx context.Context, tenant, hash string) (mediafile.File, error) {
+func (s *ContentStore) Media(ctx context.Context, tenant, hash string) (mediafile.File, error) {
 	row, err := s.get(ctx, "read media file "+hash, mediaKey(tenant, hash))
 	return readMedia(tenant, hash, row), err
 }
 
 // MediaFiles returns a tenant's files, ordered by hash.
-func (s *MediaStore) MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error) {
+func (s *ContentStore) MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error) {
 	return list(ctx, &s.table, tenantPrefix+tenant, mediaPrefix, func(hash string, row Item) mediafile.File {
 		return readMedia(tenant, hash, row)
 	})
@@ -41,7 +41,7 @@ func (s *MediaStore) MediaFiles(ctx context.Context, tenant string) ([]mediafile
 
 // MarkMedia sets or removes the mark that a file is being deleted. From then on, no template
 // that shows the file can be saved. The error wraps campaign.ErrNotFound if it does not exist, or is another upload.
-func (s *MediaStore) MarkMedia(ctx context.Context, f mediafile.File, deleting bool) error {
+func (s *ContentStore) MarkMedia(ctx context.Context, f mediafile.File, deleting bool) error {
 	values := Item{}
 	condition := present + " AND " + isObject(f, values)
 	w := s.update(mediaKey(f.Tenant, f.Hash), "REMOVE deleting", condition, values)
@@ -52,7 +52,7 @@ func (s *MediaStore) MarkMedia(ctx context.Context, f mediafile.File, deleting b
 }
 
 // DeleteMedia deletes a file if it is marked and no other upload, and otherwise does nothing.
-func (s *MediaStore) DeleteMedia(ctx context.Context, f mediafile.File) error {
+func (s *ContentStore) DeleteMedia(ctx context.Context, f mediafile.File) error {
 	values := Item{":yes": boolean(true)}
 	w := s.removeIf(mediaKey(f.Tenant, f.Hash), "deleting = :yes AND "+isObject(f, values), values)
 	return s.tryWrite(ctx, "delete media file "+f.Hash, w)
@@ -69,7 +69,7 @@ func isObject(f mediafile.File, values Item) string {
 
 // shownMedia returns the uploaded files that a template shows. The error wraps
 // campaign.ErrNoMedia if its tenant does not have one of them.
-func (s *TemplateStore) shownMedia(ctx context.Context, t campaign.Template) ([]mediafile.File, error) {
+func (s *ContentStore) shownMedia(ctx context.Context, t campaign.Template) ([]mediafile.File, error) {
 	keys, links := map[string]Item{}, map[string][]string{}
 	for m := range t.MediaURLs() {
 		if hash, uploaded := mediafile.Uploaded(s.MediaURL, m.URL); uploaded {
@@ -95,7 +95,7 @@ func (s *TemplateStore) shownMedia(ctx context.Context, t campaign.Template) ([]
 }
 
 // requireMedia makes a transaction fail if the file does not exist or is being deleted.
-func (s *TemplateStore) requireMedia(f mediafile.File) types.TransactWriteItem {
+func (s *ContentStore) requireMedia(f mediafile.File) types.TransactWriteItem {
 	values := Item{}
 	return s.check(mediaKey(f.Tenant, f.Hash), present+" AND attribute_not_exists(deleting) AND "+isObject(f, values), values)
 }

@@ -47,7 +47,7 @@ func heldItem(held map[string]campaign.Money) Item {
 
 // Move returns the last change of a campaign's due time. The error wraps campaign.ErrNotFound
 // if the campaign does not exist.
-func (s *MoveStore) Move(ctx context.Context, id campaign.ID) (campaign.Move, error) {
+func (s *CampaignStore) Move(ctx context.Context, id campaign.ID) (campaign.Move, error) {
 	meta, err := s.get(ctx, "read the due time of campaign "+id.CampaignID, metaKey(id))
 	return readMove(meta), err
 }
@@ -56,7 +56,7 @@ func (s *MoveStore) Move(ctx context.Context, id campaign.ID) (campaign.Move, er
 // it was read, and reports whether it did. The batches that it returns have the new time. If
 // the Move of the campaign is open then, FinishMove changes the other batches. The error is
 // a *campaign.BudgetError if the new day has no room: then nothing was changed.
-func (s *MoveStore) RescheduleCampaign(
+func (s *CampaignStore) RescheduleCampaign(
 	ctx context.Context, c campaign.Campaign, due, nextCheck time.Time,
 ) (moved []campaign.Batch, ok bool, err error) {
 	err = untilDecided(ctx, "reschedule campaign "+c.CampaignID, maxEdits, func(int) error {
@@ -66,7 +66,7 @@ func (s *MoveStore) RescheduleCampaign(
 	return moved, ok, err
 }
 
-func (s *MoveStore) tryMove(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) ([]campaign.Batch, bool, error) {
+func (s *CampaignStore) tryMove(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) ([]campaign.Batch, bool, error) {
 	plan, dates, err := s.planMove(ctx, c, due)
 	if err != nil {
 		return nil, false, err
@@ -86,7 +86,7 @@ func (s *MoveStore) tryMove(ctx context.Context, c campaign.Campaign, due, nextC
 }
 
 // planMove also returns the dates of campaign.PlanMove. It reads nothing if no waiting batch has a reservation.
-func (s *MoveStore) planMove(ctx context.Context, c campaign.Campaign, due time.Time) (p campaign.MovePlan, dates map[string]string, err error) {
+func (s *CampaignStore) planMove(ctx context.Context, c campaign.Campaign, due time.Time) (p campaign.MovePlan, dates map[string]string, err error) {
 	if !slices.ContainsFunc(c.Waiting(), func(b campaign.Batch) bool { return b.Reserved > 0 }) {
 		return campaign.PlanMove(c, due, campaign.Spending{}, nil), nil, nil
 	}
@@ -94,7 +94,7 @@ func (s *MoveStore) planMove(ctx context.Context, c campaign.Campaign, due time.
 	if err != nil {
 		return p, nil, err
 	}
-	dates, err = reach.Bookings(ctx, &TemplateStore{s.table}, policy, c.Waiting(), due)
+	dates, err = reach.Bookings(ctx, &ContentStore{s.table}, policy, c.Waiting(), due)
 	if err != nil {
 		return p, nil, err
 	}
@@ -106,7 +106,7 @@ func (s *MoveStore) planMove(ctx context.Context, c campaign.Campaign, due time.
 }
 
 // metaMove writes the move if no batch was added, and no other move was made.
-func (s *MoveStore) metaMove(c campaign.Campaign, to campaign.Move) types.TransactWriteItem {
+func (s *CampaignStore) metaMove(c campaign.Campaign, to campaign.Move) types.TransactWriteItem {
 	update := "SET movedTo = :due, moves = :revision, movesUpTo = :batches, anyScheduled = :true"
 	values := Item{":due": millis(to.Due), ":revision": number(to.Revision), ":batches": number(to.Batches), ":true": boolean(true)}
 	if to.Open {
@@ -133,7 +133,7 @@ func unmoved(revision int, values Item) string {
 }
 
 // batchMoves changes the rows of batches that wait and are older than the move. dates are those of planMove.
-func (s *MoveStore) batchMoves(
+func (s *CampaignStore) batchMoves(
 	batches []campaign.Batch, to campaign.Move, dates map[string]string, nextCheck time.Time,
 ) []types.TransactWriteItem {
 	items := make([]types.TransactWriteItem, len(batches))
@@ -158,7 +158,7 @@ func (s *MoveStore) batchMoves(
 
 // CheckMove returns the *campaign.BudgetError with which RescheduleCampaign would refuse the campaign
 // at present, or nil.
-func (s *MoveStore) CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error {
+func (s *CampaignStore) CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error {
 	plan, _, err := s.planMove(ctx, c, due)
 	if err != nil || !plan.Limited() {
 		return err
@@ -166,7 +166,7 @@ func (s *MoveStore) CheckMove(ctx context.Context, c campaign.Campaign, due time
 	return s.room(ctx, c.Tenant, plan)
 }
 
-func (s *MoveStore) room(ctx context.Context, tenant string, plan campaign.MovePlan) error {
+func (s *CampaignStore) room(ctx context.Context, tenant string, plan campaign.MovePlan) error {
 	for _, date := range plan.Dates() {
 		used, err := s.spending(ctx, tenant, date)
 		if err == nil {
@@ -181,7 +181,7 @@ func (s *MoveStore) room(ctx context.Context, tenant string, plan campaign.MoveP
 
 // FinishMove changes the rows that an open move has left, and returns their batches. It can be
 // repeated, also concurrently. Sweep checks the batches at nextCheck.
-func (s *MoveStore) FinishMove(
+func (s *CampaignStore) FinishMove(
 	ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time,
 ) (moved []campaign.Batch, err error) {
 	err = untilDecided(ctx, "reschedule campaign "+id.CampaignID, maxEdits, func(int) error {
@@ -205,19 +205,19 @@ func (s *MoveStore) FinishMove(
 }
 
 // movedDates returns the dates of planMove for the batches that an open move has left.
-func (s *MoveStore) movedDates(ctx context.Context, c campaign.Campaign) (map[string]string, error) {
+func (s *CampaignStore) movedDates(ctx context.Context, c campaign.Campaign) (map[string]string, error) {
 	var hours reach.Policy
 	if data := c.Move.Hours; data != nil {
 		if err := json.Unmarshal(data, &hours); err != nil {
 			return nil, fmt.Errorf("read the sending hours of a move of campaign %s: %w: %w", c.CampaignID, campaign.ErrDamaged, err)
 		}
 	}
-	return reach.Bookings(ctx, &TemplateStore{s.table}, hours, c.Unmoved(), c.Move.Due)
+	return reach.Bookings(ctx, &ContentStore{s.table}, hours, c.Unmoved(), c.Move.Due)
 }
 
 // moveUnmoved changes the rows of some batches and takes their reservations from movingHeldOn. It returns what is left of
 // that. The error wraps campaign.ErrLostRace if one of them, or movingHeld, has changed.
-func (s *MoveStore) moveUnmoved(
+func (s *CampaignStore) moveUnmoved(
 	ctx context.Context, c campaign.Campaign, some []campaign.Batch, dates map[string]string, nextCheck time.Time,
 ) (left map[string]campaign.Money, err error) {
 	items, left := s.batchMoves(some, c.Move, dates, nextCheck), maps.Clone(c.Move.Held)
@@ -233,7 +233,7 @@ func (s *MoveStore) moveUnmoved(
 }
 
 // closeMove ends a move without unmoved batches, and releases the rest of movingHeldOn.
-func (s *MoveStore) closeMove(ctx context.Context, id campaign.ID) error {
+func (s *CampaignStore) closeMove(ctx context.Context, id campaign.ID) error {
 	c, err := s.campaign(ctx, id, nil, false)
 	if err != nil || !c.Move.Open {
 		return err
@@ -251,7 +251,7 @@ func (s *MoveStore) closeMove(ctx context.Context, id campaign.ID) error {
 }
 
 // metaOfMove updates META while the move is as it was read.
-func (s *MoveStore) metaOfMove(c campaign.Campaign, update string, values Item) types.TransactWriteItem {
+func (s *CampaignStore) metaOfMove(c campaign.Campaign, update string, values Item) types.TransactWriteItem {
 	const condition = "movingHeld = :held AND attribute_exists(moving) AND moves = :revision"
 	with(values, Item{":held": number(campaign.Sum(c.Move.Held)), ":revision": number(c.Move.Revision)})
 	return s.update(metaKey(c.ID), update, condition, values)

@@ -19,7 +19,7 @@ import (
 // reads whole days again.
 
 // LogOptOut writes an opt-out to a tenant's log. The same opt-out can be written again.
-func (s *OptOutStore) LogOptOut(ctx context.Context, tenant string, o reaction.LoggedOptOut) error {
+func (s *RecipientStore) LogOptOut(ctx context.Context, tenant string, o reaction.LoggedOptOut) error {
 	row := with(optOutLogKey(tenant, o.ID), Item{"phone": text(o.Phone), "at": millis(o.At)})
 	setEnd(row, o.At.Add(campaign.OptOutLogLife))
 	return s.tryWrite(ctx, "log an opt-out of tenant "+tenant, s.put(row))
@@ -27,14 +27,14 @@ func (s *OptOutStore) LogOptOut(ctx context.Context, tenant string, o reaction.L
 
 // LoggedOptOuts yields the opt-outs of a tenant's log that arrived at an instant or later, consistently and in order. It
 // includes expired ones that are not deleted yet.
-func (s *OptOutStore) LoggedOptOuts(ctx context.Context, tenant string, arrived time.Time) iter.Seq2[reaction.LoggedOptOut, error] {
+func (s *RecipientStore) LoggedOptOuts(ctx context.Context, tenant string, arrived time.Time) iter.Seq2[reaction.LoggedOptOut, error] {
 	in := queryOf(s.Campaigns, "pk = :pk AND sk >= :from", Item{
 		":pk": optOutLogKey(tenant, "")["pk"], ":from": text(reaction.LoggedFrom(arrived)),
 	})
 	return decoded(s.eachLogged(ctx, tenant, in), readLoggedOptOut)
 }
 
-func (s *OptOutStore) eachLogged(ctx context.Context, tenant string, in *dynamodb.QueryInput) iter.Seq2[Item, error] {
+func (s *RecipientStore) eachLogged(ctx context.Context, tenant string, in *dynamodb.QueryInput) iter.Seq2[Item, error] {
 	in.ConsistentRead = aws.Bool(true)
 	return s.each(ctx, "read the log of opt-outs of tenant "+tenant, in)
 }
@@ -46,7 +46,7 @@ func readLoggedOptOut(row Item) (reaction.LoggedOptOut, error) {
 // EraseLoggedOptOuts erases a phone number, given in any forms, from a tenant's log, and returns how many rows it had. One
 // row of each day and form stays without the number, so that a recount of the day counts as before. It loses its number
 // after the others are deleted, so that a repeated call after a crash leaves no second one.
-func (s *OptOutStore) EraseLoggedOptOuts(ctx context.Context, tenant string, phones []string) (erased int, err error) {
+func (s *RecipientStore) EraseLoggedOptOuts(ctx context.Context, tenant string, phones []string) (erased int, err error) {
 	if len(phones) == 0 {
 		return 0, nil
 	}

@@ -13,7 +13,7 @@ import (
 
 // OptOuts reads the existing shards of a tenant's opt-outs consistently, in order. Parts
 // are returned without their numbers.
-func (s *OptOutStore) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error) {
+func (s *RecipientStore) OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error) {
 	rows, err := s.query(ctx, "read the opt-outs of tenant "+tenant, "pk = :pk", Item{":pk": optOutKey(tenant, 0)["pk"]})
 	if err != nil {
 		return nil, err
@@ -31,14 +31,14 @@ func (s *OptOutStore) OptOuts(ctx context.Context, tenant string) ([]campaign.Op
 
 // OptOutShard reads one shard consistently. Its Version is 0 if it does not exist. Parts
 // are returned without their numbers.
-func (s *OptOutStore) OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error) {
+func (s *RecipientStore) OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error) {
 	row, err := s.find(ctx, "read a shard of the opt-outs of tenant "+tenant, optOutKey(tenant, shard))
 	return readOptOuts(shard, row), err
 }
 
 // OptOutParts reads up to 100 parts of a shard consistently. Parts that no longer exist are
 // omitted.
-func (s *OptOutStore) OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error) {
+func (s *RecipientStore) OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error) {
 	keys := make(map[string]Item, len(ids))
 	for _, id := range ids {
 		keys[id] = optOutPartKey(tenant, shard, id)
@@ -60,7 +60,7 @@ func (s *OptOutStore) OptOutParts(ctx context.Context, tenant string, shard int,
 // SwapOptOuts writes the next version of a shard if its Version is unchanged. In the same
 // transaction it writes the parts that contain numbers and deletes the removed ones. It
 // reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *OptOutStore) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, removedParts ...string) (bool, error) {
+func (s *RecipientStore) SwapOptOuts(ctx context.Context, tenant string, o campaign.OptOuts, removedParts ...string) (bool, error) {
 	doing := "write the opt-outs of tenant " + tenant
 	put := s.putAfter(optOutRow(tenant, o, o.Version+1), "version", o.Version)
 	if len(o.Parts) == 0 {
@@ -85,7 +85,7 @@ func (s *OptOutStore) SwapOptOuts(ctx context.Context, tenant string, o campaign
 // KeepOptOuts copies a shard and its parts from another table, with their versions, unless
 // this table has the same or a newer version. It reports whether it did. No other call may
 // change the shard at the same time.
-func (s *OptOutStore) KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error) {
+func (s *RecipientStore) KeepOptOuts(ctx context.Context, tenant string, o campaign.OptOuts) (bool, error) {
 	before, err := s.OptOutShard(ctx, tenant, o.Shard)
 	if err != nil {
 		return false, err
@@ -109,7 +109,7 @@ func (s *OptOutStore) KeepOptOuts(ctx context.Context, tenant string, o campaign
 	return kept, err
 }
 
-func (s *OptOutStore) removeUnlistedParts(ctx context.Context, tenant string, shard int) error {
+func (s *RecipientStore) removeUnlistedParts(ctx context.Context, tenant string, shard int) error {
 	doing := "delete stray parts of the opt-outs of tenant " + tenant
 	named, err := s.OptOutShard(ctx, tenant, shard)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 
 // AddPosts adds posts to the hourly counts of a tenant's endpoints, by endpoint ID, with
 // one write.
-func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]delivery.PostCount) error {
+func (s *OutcomeStore) AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]delivery.PostCount) error {
 	var add []string
 	names, values := map[string]string{}, Item{":ttl": number(at.Truncate(time.Hour).Add(campaign.PostsLife).Unix())}
 	count := func(name string, n int) {
@@ -46,7 +46,7 @@ func (s *DayStore) AddPosts(ctx context.Context, tenant string, at time.Time, po
 
 // HourlyPosts returns the posts to an endpoint per hour since an instant, in order. Hours
 // without posts are omitted.
-func (s *DayStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]delivery.HourlyPosts, error) {
+func (s *OutcomeStore) HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]delivery.HourlyPosts, error) {
 	from := hourKey(tenant, since.UTC().Format(hourForm))
 	rows, err := s.queryIn(ctx, "read the posts to endpoint "+endpointID, s.Webhooks, "pk = :pk AND sk >= :since",
 		Item{":pk": from["pk"], ":since": from["sk"]})
@@ -65,7 +65,7 @@ func (s *DayStore) HourlyPosts(ctx context.Context, tenant, endpointID string, s
 }
 
 // RecordFailure records a failed webhook.
-func (s *FailureStore) RecordFailure(ctx context.Context, f delivery.Failure) error {
+func (s *EndpointStore) RecordFailure(ctx context.Context, f delivery.Failure) error {
 	row := with(failureKey(f), Item{
 		"kind": text(f.Kind), "messageId": text(f.MessageID), "status": number(f.Status), "code": text(f.Code),
 		"attempt": number(f.Attempt), "deliveryId": text(f.Task.DeliveryID), "blob": text(f.Blob),
@@ -77,19 +77,19 @@ func (s *FailureStore) RecordFailure(ctx context.Context, f delivery.Failure) er
 
 // Failure reads the failure of a webhook at an instant. The error wraps
 // campaign.ErrNotFound if it does not exist.
-func (s *FailureStore) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.Failure, error) {
+func (s *EndpointStore) Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.Failure, error) {
 	key := failureKey(delivery.Failure{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
 	row, err := s.getFrom(ctx, "read a failure of endpoint "+endpointID, s.Webhooks, key)
 	return readFailure(tenant, endpointID, row), err
 }
 
 // Failures returns up to limit failures of an endpoint, newest first.
-func (s *FailureStore) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.Failure, error) {
+func (s *EndpointStore) Failures(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.Failure, error) {
 	return s.FailuresBefore(ctx, tenant, endpointID, delivery.Place{}, limit)
 }
 
 // FailuresBefore is Failures for those before a place.
-func (s *FailureStore) FailuresBefore(
+func (s *EndpointStore) FailuresBefore(
 	ctx context.Context, tenant, endpointID string, before delivery.Place, limit int,
 ) ([]delivery.Failure, error) {
 	rows, err := s.newest(ctx, "read the failures of endpoint "+endpointID, s.Webhooks, failuresPK(tenant, endpointID), placeSK(before), limit)
@@ -98,7 +98,7 @@ func (s *FailureStore) FailuresBefore(
 
 // FailuresAbout returns the failures about a message after a time, newest first, among the last limit of an endpoint.
 // looked is the time of the oldest failure that was looked at, zero if that was all.
-func (s *FailureStore) FailuresAbout(
+func (s *EndpointStore) FailuresAbout(
 	ctx context.Context, tenant, endpointID, messageID string, after time.Time, limit int,
 ) (failures []delivery.Failure, looked time.Time, err error) {
 	rows, looked, err := s.newestAbout(ctx, "read the failures of endpoint "+endpointID, failuresPK(tenant, endpointID), messageID, after, limit)
@@ -155,7 +155,7 @@ func readFailure(tenant, endpointID string, row Item) delivery.Failure {
 }
 
 // KeepPost writes a post with its payload and its answer. A repeated call changes nothing.
-func (s *KeptPostStore) KeepPost(ctx context.Context, p delivery.KeptPost) error {
+func (s *DeliveryStore) KeepPost(ctx context.Context, p delivery.KeptPost) error {
 	row := with(keptPostKey(p), Item{
 		"kind": text(p.Kind), "status": number(p.Status), "payload": bytesOf(p.Payload),
 		TTL: number(p.At.Add(campaign.KeptPostLife).Unix()),
@@ -170,14 +170,14 @@ func (s *KeptPostStore) KeepPost(ctx context.Context, p delivery.KeptPost) error
 
 // KeptPost reads the kept post of a webhook at an instant. The error wraps
 // campaign.ErrNotFound if there is none.
-func (s *KeptPostStore) KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.KeptPost, error) {
+func (s *DeliveryStore) KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.KeptPost, error) {
 	key := keptPostKey(delivery.KeptPost{Tenant: tenant, EndpointID: endpointID, WebhookID: webhookID, At: at})
 	row, err := s.getFrom(ctx, "read a post to endpoint "+endpointID, s.Webhooks, key)
 	return readKeptPost(tenant, endpointID, row), err
 }
 
 // KeptPostsBefore returns up to limit kept posts of an endpoint before a place, newest first, without their answers.
-func (s *KeptPostStore) KeptPostsBefore(
+func (s *DeliveryStore) KeptPostsBefore(
 	ctx context.Context, tenant, endpointID string, before delivery.Place, limit int,
 ) ([]delivery.KeptPost, error) {
 	rows, err := s.newest(ctx, "read the posts to endpoint "+endpointID, s.Webhooks, keptPostsPK(tenant, endpointID), placeSK(before), limit,
@@ -186,7 +186,7 @@ func (s *KeptPostStore) KeptPostsBefore(
 }
 
 // KeptPostsAbout is FailuresAbout for kept posts, without their answers. It includes posts that do not name their message.
-func (s *KeptPostStore) KeptPostsAbout(
+func (s *DeliveryStore) KeptPostsAbout(
 	ctx context.Context, tenant, endpointID, messageID string, after time.Time, limit int,
 ) (posts []delivery.KeptPost, looked time.Time, err error) {
 	rows, looked, err := s.newestAbout(
@@ -203,7 +203,7 @@ func keptPostsPK(tenant, endpointID string) attribute {
 
 // AllKeptPosts yields the kept posts of all endpoints of a tenant. Expired posts that are not
 // deleted yet are included.
-func (s *KeptPostStore) AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[delivery.KeptPost, error] {
+func (s *DeliveryStore) AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[delivery.KeptPost, error] {
 	return func(yield func(delivery.KeptPost, error) bool) {
 		endpoints, err := s.endpoints(ctx, tenant)
 		if err != nil {
@@ -223,7 +223,7 @@ func (s *KeptPostStore) AllKeptPosts(ctx context.Context, tenant string) iter.Se
 }
 
 // DeleteKeptPost deletes a kept post. A deleted one is not an error.
-func (s *KeptPostStore) DeleteKeptPost(ctx context.Context, p delivery.KeptPost) error {
+func (s *DeliveryStore) DeleteKeptPost(ctx context.Context, p delivery.KeptPost) error {
 	return s.tryWrite(ctx, "delete a post to endpoint "+p.EndpointID, inTable(s.Webhooks, s.remove(keptPostKey(p))))
 }
 

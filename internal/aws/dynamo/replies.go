@@ -20,7 +20,7 @@ import (
 )
 
 // SaveReply stores a reply to a tenant. The same reply can be stored again.
-func (s *ReplyStore) SaveReply(ctx context.Context, tenant string, r reaction.Reply) error {
+func (s *RecipientStore) SaveReply(ctx context.Context, tenant string, r reaction.Reply) error {
 	doing, row := "store a reply to tenant "+tenant, replyRow(replyKey(tenant, r.ID), r)
 	if r.Doubtful {
 		row["doubtful"] = boolean(true)
@@ -36,7 +36,7 @@ func (s *ReplyStore) SaveReply(ctx context.Context, tenant string, r reaction.Re
 
 // saveDoubt stores a doubtful reply in the row of its number, which has the newest one. Each event is stored once, also
 // if its reply has a new time, so that a repeated event does not bring a settled reply back.
-func (s *ReplyStore) saveDoubt(ctx context.Context, tenant string, r reaction.Reply) error {
+func (s *RecipientStore) saveDoubt(ctx context.Context, tenant string, r reaction.Reply) error {
 	guard := doubtedKey(tenant, r.Event())
 	setEnd(guard, r.At.Add(campaign.EventLife))
 	row := replyRow(doubtKey(tenant, r.Phone), r)
@@ -73,7 +73,7 @@ func readDoubt(row Item) reaction.Reply {
 
 // Replies returns the newest replies to a tenant between two times, up to limit, the newest
 // first. It is eventually consistent.
-func (s *ReplyStore) Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error) {
+func (s *RecipientStore) Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error) {
 	in := queryOf(s.Campaigns, "pk = :pk AND sk BETWEEN :from AND :to", Item{
 		":pk": replyKey(tenant, "")["pk"], ":from": text(reaction.ReplyFrom(from)), ":to": text(reaction.ReplyFrom(to)),
 	})
@@ -83,7 +83,7 @@ func (s *ReplyStore) Replies(ctx context.Context, tenant string, from, to time.T
 
 // RepliesOf returns the replies of a phone number, given in any forms, to a tenant, the newest first. It reads all replies
 // to the tenant, consistently.
-func (s *ReplyStore) RepliesOf(ctx context.Context, tenant string, phones []string) ([]reaction.Reply, error) {
+func (s *RecipientStore) RepliesOf(ctx context.Context, tenant string, phones []string) ([]reaction.Reply, error) {
 	if len(phones) == 0 {
 		return nil, nil
 	}
@@ -109,7 +109,7 @@ const maxDoubts = 5_000
 
 // DoubtfulReplies returns the doubtful replies to a tenant before the reply with an ID, the newest first, up to limit:
 // one of each number. An ID of "" is after all, and a limit of 0 is none.
-func (s *ReplyStore) DoubtfulReplies(ctx context.Context, tenant, before string, limit int) (found []reaction.Reply, err error) {
+func (s *RecipientStore) DoubtfulReplies(ctx context.Context, tenant, before string, limit int) (found []reaction.Reply, err error) {
 	for row, err := range s.doubts(ctx, tenant, maxDoubts) {
 		if err != nil {
 			return nil, err
@@ -126,7 +126,7 @@ func (s *ReplyStore) DoubtfulReplies(ctx context.Context, tenant, before string,
 }
 
 // CountDoubts returns the number of doubtful replies to a tenant, up to limit.
-func (s *ReplyStore) CountDoubts(ctx context.Context, tenant string, limit int) (n int, err error) {
+func (s *RecipientStore) CountDoubts(ctx context.Context, tenant string, limit int) (n int, err error) {
 	for _, err := range s.doubts(ctx, tenant, limit) {
 		if err != nil {
 			return 0, err
@@ -137,7 +137,7 @@ func (s *ReplyStore) CountDoubts(ctx context.Context, tenant string, limit int) 
 }
 
 // doubts yields the rows of doubtful replies, up to limit.
-func (s *ReplyStore) doubts(ctx context.Context, tenant string, limit int) iter.Seq2[Item, error] {
+func (s *RecipientStore) doubts(ctx context.Context, tenant string, limit int) iter.Seq2[Item, error] {
 	in := queryOf(s.Campaigns, "pk = :pk", Item{":pk": doubtKey(tenant, "")["pk"]})
 	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(int32(limit)) //nolint:gosec // some thousands
 	return func(yield func(Item, error) bool) {
@@ -155,7 +155,7 @@ func (s *ReplyStore) doubts(ctx context.Context, tenant string, limit int) iter.
 
 // DoubtfulReply returns the doubtful reply to a tenant of the number that wrote a reply: that one, or a newer one. The
 // error wraps campaign.ErrNotFound if it is settled.
-func (s *ReplyStore) DoubtfulReply(ctx context.Context, tenant, id string) (reaction.Reply, error) {
+func (s *RecipientStore) DoubtfulReply(ctx context.Context, tenant, id string) (reaction.Reply, error) {
 	doing := "read a reply to tenant " + tenant
 	row, err := s.get(ctx, doing, replyKey(tenant, id))
 	if err != nil {
@@ -172,7 +172,7 @@ const settledAtOnce = 16
 
 // SettleReplies settles the doubtful replies of phone numbers until a time of each. A zero time is any. After an error,
 // some may be settled.
-func (s *ReplyStore) SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error {
+func (s *RecipientStore) SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error {
 	doing := "settle replies to tenant " + tenant
 	rows, err := s.doubtsOf(ctx, doing, tenant, slices.Collect(maps.Keys(until)))
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *ReplyStore) SettleReplies(ctx context.Context, tenant string, until map
 	return group.Wait()
 }
 
-func (s *ReplyStore) settle(key Item, until time.Time) types.TransactWriteItem {
+func (s *RecipientStore) settle(key Item, until time.Time) types.TransactWriteItem {
 	if until.IsZero() {
 		return s.remove(key)
 	}
@@ -197,7 +197,7 @@ func (s *ReplyStore) settle(key Item, until time.Time) types.TransactWriteItem {
 
 // doubtsOf reads the rows of doubtful replies of phone numbers, by number. It can return those of others: of many numbers,
 // few are in doubt.
-func (s *ReplyStore) doubtsOf(ctx context.Context, doing, tenant string, phones []string) (map[string]Item, error) {
+func (s *RecipientStore) doubtsOf(ctx context.Context, doing, tenant string, phones []string) (map[string]Item, error) {
 	if len(phones) > perBatchGet {
 		rows, err := s.query(ctx, doing, "pk = :pk", Item{":pk": doubtKey(tenant, "")["pk"]})
 		return byAttribute(rows, "phone"), err
@@ -218,7 +218,7 @@ func byAttribute(rows []Item, name string) map[string]Item {
 }
 
 // marked is replies that marks those that are still doubtful: of a number, the newest one.
-func (s *ReplyStore) marked(ctx context.Context, tenant string, in *dynamodb.QueryInput, limit int) ([]reaction.Reply, error) {
+func (s *RecipientStore) marked(ctx context.Context, tenant string, in *dynamodb.QueryInput, limit int) ([]reaction.Reply, error) {
 	found, err := s.replies(ctx, tenant, in, limit)
 	var phones []string
 	for _, r := range found {
@@ -237,7 +237,7 @@ func (s *ReplyStore) marked(ctx context.Context, tenant string, in *dynamodb.Que
 }
 
 // replies returns the unexpired replies of a query, each event once. A limit of 0 is none.
-func (s *ReplyStore) replies(ctx context.Context, tenant string, in *dynamodb.QueryInput, limit int) (found []reaction.Reply, err error) {
+func (s *RecipientStore) replies(ctx context.Context, tenant string, in *dynamodb.QueryInput, limit int) (found []reaction.Reply, err error) {
 	in.ScanIndexForward = aws.Bool(false)
 	known := map[string]bool{}
 	for row, err := range s.each(ctx, "read the replies to tenant "+tenant, in) {
@@ -258,7 +258,7 @@ func (s *ReplyStore) replies(ctx context.Context, tenant string, in *dynamodb.Qu
 
 // DeleteReplies deletes the replies of a phone number, given in any forms, to a tenant, and returns how many there were.
 // It reads again after it deleted some, because a read omits a second row of an event.
-func (s *ReplyStore) DeleteReplies(ctx context.Context, tenant string, phones []string) (deleted int, err error) {
+func (s *RecipientStore) DeleteReplies(ctx context.Context, tenant string, phones []string) (deleted int, err error) {
 	all := map[string]time.Time{}
 	for _, phone := range phones {
 		all[phone] = time.Time{}

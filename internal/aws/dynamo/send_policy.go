@@ -12,7 +12,7 @@ import (
 
 // SendPolicy returns the send policy of a tenant, the zero Policy for a tenant without one. The error wraps
 // campaign.ErrDamaged if it cannot be decoded: nothing is sent by a rule that is not known.
-func (s *LaneStore) SendPolicy(ctx context.Context, tenant string) (reach.Policy, error) {
+func (s *SettingStore) SendPolicy(ctx context.Context, tenant string) (reach.Policy, error) {
 	row, err := s.find(ctx, "read the send policy of tenant "+tenant, sendPolicyKey(tenant))
 	if err != nil {
 		return reach.Policy{}, err
@@ -23,7 +23,7 @@ func (s *LaneStore) SendPolicy(ctx context.Context, tenant string) (reach.Policy
 // SaveSendPolicy writes the revision after that of p. It also records the change, so that sweep looks at the
 // batches that wait, and writes entries of the audit log with it. The error wraps campaign.ErrLostRace if the revision
 // is not the stored one.
-func (s *TenantStore) SaveSendPolicy(ctx context.Context, tenant string, p reach.Policy, audit ...account.AuditEntry) error {
+func (s *SettingStore) SaveSendPolicy(ctx context.Context, tenant string, p reach.Policy, audit ...account.AuditEntry) error {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode the send policy of tenant %s: %w", tenant, err)

@@ -8,7 +8,7 @@ import (
 )
 
 // Route reads a tenant's route for an agent. Without an existing agent, it is paused.
-func (s *LaneStore) Route(ctx context.Context, tenantID, agentID string) (outgoing.Route, error) {
+func (s *TenantStore) Route(ctx context.Context, tenantID, agentID string) (outgoing.Route, error) {
 	rows, err := s.rows(ctx, "read agent "+agentID+" of tenant "+tenantID, routeKeys(tenantID, agentID))
 	if err != nil {
 		return outgoing.Route{}, err
@@ -50,7 +50,7 @@ func readRoute(agentID string, rows map[string]Item) (outgoing.Route, error) {
 const resumedFor = 5 * time.Minute
 
 // Resumed returns the subjects of the pauses that ended at most 5 minutes ago.
-func (s *LaneStore) Resumed(ctx context.Context) ([]string, error) {
+func (s *TenantStore) Resumed(ctx context.Context) ([]string, error) {
 	rows, err := s.query(ctx, "list the ended pauses", "pk = :pk", Item{":pk": text(resumedPK)})
 	if err != nil {
 		return nil, err
@@ -63,14 +63,14 @@ func (s *LaneStore) Resumed(ctx context.Context) ([]string, error) {
 }
 
 // RateLimit reads an agent's rate limit consistently.
-func (s *LaneStore) RateLimit(ctx context.Context, agentID string) (outgoing.RateLimit, error) {
+func (s *TenantStore) RateLimit(ctx context.Context, agentID string) (outgoing.RateLimit, error) {
 	row, err := s.find(ctx, "read rate limit of agent "+agentID, rateLimitKey(agentID))
 	return readRateLimit(row), err
 }
 
 // SwapRateLimit replaces an agent's rate limit if it is unchanged since it was read, and
 // reports whether it did. After a lost response, it can report false although it succeeded.
-func (s *LaneStore) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit outgoing.RateLimit) (bool, error) {
+func (s *TenantStore) SwapRateLimit(ctx context.Context, agentID string, old, rateLimit outgoing.RateLimit) (bool, error) {
 	condition := "everyMicros = :every AND nextAt = :next AND "
 	values := Item{":every": number(old.Every.Microseconds()), ":next": millis(old.Next)}
 	if old.Lanes == "" {

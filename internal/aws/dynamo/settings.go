@@ -14,7 +14,7 @@ import (
 
 // ApprovalFrom returns the number of recipients from which a campaign of the dashboard needs
 // approval, 0 for never.
-func (s *TenantStore) ApprovalFrom(ctx context.Context, tenant string) (int, error) {
+func (s *SettingStore) ApprovalFrom(ctx context.Context, tenant string) (int, error) {
 	row, err := s.find(ctx, "read when tenant "+tenant+" needs approval", approvalRuleKey(tenant))
 	return getInt(row, "from"), err
 }
@@ -22,7 +22,7 @@ func (s *TenantStore) ApprovalFrom(ctx context.Context, tenant string) (int, err
 // SaveApprovalFrom changes the number of recipients from which a campaign of the dashboard
 // needs approval, 0 for never, and writes entries of the audit log with it. The error wraps
 // campaign.ErrLostRace if the stored number is not was.
-func (s *TenantStore) SaveApprovalFrom(ctx context.Context, tenant string, was, from int, audit ...account.AuditEntry) error {
+func (s *SettingStore) SaveApprovalFrom(ctx context.Context, tenant string, was, from int, audit ...account.AuditEntry) error {
 	const condition = "#from = :was OR (attribute_not_exists(pk) AND :was = :never)"
 	w := s.putIf(with(approvalRuleKey(tenant), Item{"from": number(from)}), condition, Item{":was": number(was), ":never": number(0)})
 	return s.writeAudited(ctx, "save when tenant "+tenant+" needs approval", audit, w)
@@ -76,7 +76,7 @@ func (s *SettingStore) SaveTestNumbers(ctx context.Context, tenant string, n acc
 
 // Attention reads what can need a tenant's attention on a date, and its endpoints, with three
 // calls.
-func (s *AttentionStore) Attention(ctx context.Context, tenant, date string) (account.Attention, []delivery.WatchedEndpoint, error) {
+func (s *SettingStore) Attention(ctx context.Context, tenant, date string) (account.Attention, []delivery.WatchedEndpoint, error) {
 	var a account.Attention
 	var watched []delivery.WatchedEndpoint
 	var rows map[string]Item
@@ -99,7 +99,7 @@ func (s *AttentionStore) Attention(ctx context.Context, tenant, date string) (ac
 	return a, watched, err
 }
 
-func (s *AttentionStore) watchedEndpoints(ctx context.Context, tenant string) ([]delivery.WatchedEndpoint, error) {
+func (s *SettingStore) watchedEndpoints(ctx context.Context, tenant string) ([]delivery.WatchedEndpoint, error) {
 	endpoints, err := s.endpoints(ctx, tenant)
 	watched := make([]delivery.WatchedEndpoint, len(endpoints))
 	for i, e := range endpoints {
@@ -109,7 +109,7 @@ func (s *AttentionStore) watchedEndpoints(ctx context.Context, tenant string) ([
 }
 
 // addSwitches adds what pauses the tenant, and the circuits of its endpoints.
-func (s *AttentionStore) addSwitches(
+func (s *SettingStore) addSwitches(
 	ctx context.Context, tenant, agentID string, a *account.Attention, watched []delivery.WatchedEndpoint,
 ) error {
 	keys := routeKeys(tenant, agentID)

@@ -23,7 +23,7 @@ func submissionOf(row Item) (id campaign.ID, ok bool) {
 }
 
 // Submissions returns a tenant's submissions, ordered by ID.
-func (s *SubmissionStore) Submissions(ctx context.Context, tenant string) ([]submission.Submission, error) {
+func (s *FileStore) Submissions(ctx context.Context, tenant string) ([]submission.Submission, error) {
 	var damaged error
 	all, err := list(ctx, &s.table, submissionsPrefix+tenant, submissionPrefix, func(id string, row Item) submission.Submission {
 		sub, err := readSubmission(campaign.ID{Tenant: tenant, CampaignID: id}, row)
@@ -39,7 +39,7 @@ func (s *SubmissionStore) Submissions(ctx context.Context, tenant string) ([]sub
 }
 
 // Submission returns a submission. The error wraps campaign.ErrNotFound if it does not exist.
-func (s *SubmissionStore) Submission(ctx context.Context, id campaign.ID) (submission.Submission, error) {
+func (s *FileStore) Submission(ctx context.Context, id campaign.ID) (submission.Submission, error) {
 	row, err := s.get(ctx, "read submission "+id.CampaignID, submissionKey(id))
 	if err != nil {
 		return submission.Submission{}, err
@@ -50,7 +50,7 @@ func (s *SubmissionStore) Submission(ctx context.Context, id campaign.ID) (submi
 // SaveSubmission writes the next version of a submission if sub.Version is the stored one, 0 for
 // a new submission, and returns it. The error wraps campaign.ErrLostRace otherwise. No other write
 // changes a submission.
-func (s *SubmissionStore) SaveSubmission(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
+func (s *FileStore) SaveSubmission(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
 	sub, put, err := s.submissionPut(sub)
 	if err != nil {
 		return sub, err
@@ -59,7 +59,7 @@ func (s *SubmissionStore) SaveSubmission(ctx context.Context, sub submission.Sub
 }
 
 // SaveDecision is SaveSubmission with an entry of the audit log: both are written, or nothing.
-func (s *SubmissionStore) SaveDecision(
+func (s *FileStore) SaveDecision(
 	ctx context.Context, sub submission.Submission, e account.AuditEntry,
 ) (submission.Submission, error) {
 	sub, put, err := s.submissionPut(sub)
@@ -70,7 +70,7 @@ func (s *SubmissionStore) SaveDecision(
 }
 
 // submissionPut returns the next version of a submission, and its write.
-func (s *SubmissionStore) submissionPut(sub submission.Submission) (submission.Submission, types.TransactWriteItem, error) {
+func (s *FileStore) submissionPut(sub submission.Submission) (submission.Submission, types.TransactWriteItem, error) {
 	was := sub.Version
 	sub.Version, sub.UpdatedAt = was+1, s.Now()
 	data, err := json.Marshal(sub)
@@ -99,13 +99,13 @@ func readSubmission(id campaign.ID, row Item) (submission.Submission, error) {
 
 // KnownColumns returns the names of columns that the tenant has confirmed, by value: phone, uid
 // or the name of a variable.
-func (s *SubmissionStore) KnownColumns(ctx context.Context, tenant string) (map[string]string, error) {
+func (s *FileStore) KnownColumns(ctx context.Context, tenant string) (map[string]string, error) {
 	names, _, err := s.columns(ctx, tenant)
 	return names, err
 }
 
 // columns returns the names of columns, and their stored form.
-func (s *SubmissionStore) columns(ctx context.Context, tenant string) (names map[string]string, stored []byte, err error) {
+func (s *FileStore) columns(ctx context.Context, tenant string) (names map[string]string, stored []byte, err error) {
 	doing := "read the columns of tenant " + tenant
 	row, err := s.find(ctx, doing, columnsKey(tenant))
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *SubmissionStore) columns(ctx context.Context, tenant string) (names map
 
 // ChangeKnownColumns changes the names of columns that the tenant has confirmed. change returns false if there is
 // nothing to change. It is called again with the names of a faster change.
-func (s *SubmissionStore) ChangeKnownColumns(ctx context.Context, tenant string, change func(names map[string]string) bool) error {
+func (s *FileStore) ChangeKnownColumns(ctx context.Context, tenant string, change func(names map[string]string) bool) error {
 	doing := "save the columns of tenant " + tenant
 	return untilDecided(ctx, doing, maxEdits, func(int) error {
 		names, stored, err := s.columns(ctx, tenant)
@@ -181,7 +181,7 @@ const takesPart = "(attribute_not_exists(partsToCome) OR partsToCome > :partsToC
 
 // SkipPart counts a part that erasures have left empty. totals are those after it. It can be
 // repeated, and changes nothing before the first part is accepted.
-func (s *SubmissionStore) SkipPart(ctx context.Context, id campaign.ID, totals campaign.SubmissionTotals) error {
+func (s *FileStore) SkipPart(ctx context.Context, id campaign.ID, totals campaign.SubmissionTotals) error {
 	return s.updateTotals(ctx, id, "SET erasedOfParts = :erased, partsToCome = :left, partsDone = :done", Item{
 		":erased": number(totals.Erased), ":left": number(totals.PartsToCome), ":done": number(totals.PartsDone),
 	})
@@ -189,7 +189,7 @@ func (s *SubmissionStore) SkipPart(ctx context.Context, id campaign.ID, totals c
 
 // EndParts ends the acceptance of parts: none is to come. It can be repeated. What it returns is zero
 // if the campaign does not exist.
-func (s *SubmissionStore) EndParts(ctx context.Context, id campaign.ID) (campaign.EndedParts, error) {
+func (s *FileStore) EndParts(ctx context.Context, id campaign.ID) (campaign.EndedParts, error) {
 	if err := s.updateTotals(ctx, id, "SET partsToCome = :left", Item{":left": number(0)}); err != nil {
 		return campaign.EndedParts{}, err
 	}
@@ -198,7 +198,7 @@ func (s *SubmissionStore) EndParts(ctx context.Context, id campaign.ID) (campaig
 }
 
 // updateTotals changes the totals of a campaign if it lowers the number of parts to come.
-func (s *SubmissionStore) updateTotals(ctx context.Context, id campaign.ID, update string, values Item) error {
+func (s *FileStore) updateTotals(ctx context.Context, id campaign.ID, update string, values Item) error {
 	w := s.update(metaKey(id), update, "partsToCome > :left AND "+notExpiring, values)
 	return s.tryWrite(ctx, "change the totals of campaign "+id.CampaignID, w)
 }

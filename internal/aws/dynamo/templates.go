@@ -22,18 +22,18 @@ import (
 // version. Versions are immutable. Concurrent calls get different versions. The error wraps
 // campaign.ErrNotFound if the template belongs to another tenant, and campaign.ErrNoMedia if
 // it shows an uploaded file that its tenant does not have.
-func (s *TemplateStore) PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+func (s *ContentStore) PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	return s.putTemplate(ctx, t, 0)
 }
 
 // PutTemplateVersion is PutTemplate for the version of t. The error wraps
 // campaign.ErrLostRace if another version is next.
-func (s *TemplateStore) PutTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error) {
+func (s *ContentStore) PutTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	return s.putTemplate(ctx, t, t.Version)
 }
 
 // putTemplate writes the next version, which must be the wanted one unless that is 0.
-func (s *TemplateStore) putTemplate(ctx context.Context, t campaign.Template, wanted int) (campaign.Template, error) {
+func (s *ContentStore) putTemplate(ctx context.Context, t campaign.Template, wanted int) (campaign.Template, error) {
 	doing := "put template " + t.ID
 	err := untilDecided(ctx, doing, maxEdits, func(int) error {
 		current, err := s.Template(ctx, t.ID)
@@ -53,7 +53,7 @@ func (s *TemplateStore) putTemplate(ctx context.Context, t campaign.Template, wa
 
 // putVersion writes the version after the current one. The error wraps campaign.ErrLostRace
 // if a concurrent call wrote it, or deleted one of the media.
-func (s *TemplateStore) putVersion(ctx context.Context, t campaign.Template) error {
+func (s *ContentStore) putVersion(ctx context.Context, t campaign.Template) error {
 	items, err := s.versionItems(ctx, t)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *TemplateStore) putVersion(ctx context.Context, t campaign.Template) err
 
 // versionItems write a version, if its predecessor is the current one and the uploaded files
 // that it shows exist. The error wraps campaign.ErrNoMedia if they do not exist now.
-func (s *TemplateStore) versionItems(ctx context.Context, t campaign.Template) ([]types.TransactWriteItem, error) {
+func (s *ContentStore) versionItems(ctx context.Context, t campaign.Template) ([]types.TransactWriteItem, error) {
 	media, err := s.shownMedia(ctx, t)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (s *TemplateStore) versionItems(ctx context.Context, t campaign.Template) (
 }
 
 // putSuccessor replaces the current version if it is the predecessor of t.
-func (s *TemplateStore) putSuccessor(row Item, t campaign.Template) types.TransactWriteItem {
+func (s *ContentStore) putSuccessor(row Item, t campaign.Template) types.TransactWriteItem {
 	if t.Version == 1 {
 		return s.putNew(row)
 	}
@@ -99,7 +99,7 @@ func (s *TemplateStore) putSuccessor(row Item, t campaign.Template) types.Transa
 
 // Template returns the current version of a template of any tenant. The error wraps
 // campaign.ErrNotFound if it does not exist.
-func (s *TemplateStore) Template(ctx context.Context, id string) (campaign.Template, error) {
+func (s *ContentStore) Template(ctx context.Context, id string) (campaign.Template, error) {
 	row, err := s.get(ctx, "read template "+id, templateKey(id))
 	if err != nil {
 		return campaign.Template{}, err
@@ -109,7 +109,7 @@ func (s *TemplateStore) Template(ctx context.Context, id string) (campaign.Templ
 
 // TemplateVersion reads a template version, which is immutable. The error wraps
 // campaign.ErrNotFound if it does not exist.
-func (s *TemplateStore) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
+func (s *ContentStore) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
 	row, err := s.get(ctx, fmt.Sprintf("read version %d of template %s", version, id), templateVersionKey(id, version))
 	if err != nil {
 		return campaign.Template{}, err
@@ -119,7 +119,7 @@ func (s *TemplateStore) TemplateVersion(ctx context.Context, id string, version 
 
 // Templates returns the IDs, names and current versions of a tenant's templates, ordered by
 // ID. Of their contents, only the form and the thumbnail are read.
-func (s *TemplateStore) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
+func (s *ContentStore) Templates(ctx context.Context, tenant string) ([]campaign.Template, error) {
 	return list(ctx, &s.table, templatesPrefix+tenant, templatePrefix, func(id string, row Item) campaign.Template {
 		return readTemplateEntry(tenant, id, row)
 	})
@@ -148,7 +148,7 @@ func readTemplateEntry(tenant, id string, row Item) campaign.Template {
 
 // TemplateVersions yields all versions of a template of any tenant, newest first. It reads them
 // as the caller takes them. The sequence ends at the first error.
-func (s *TemplateStore) TemplateVersions(ctx context.Context, id string) iter.Seq2[campaign.Template, error] {
+func (s *ContentStore) TemplateVersions(ctx context.Context, id string) iter.Seq2[campaign.Template, error] {
 	in := queryOf(s.Campaigns, "pk = :pk AND begins_with(sk, :prefix)", Item{":pk": templateKey(id)["pk"], ":prefix": text(versionPrefix)})
 	in.ConsistentRead, in.ScanIndexForward = aws.Bool(true), aws.Bool(false)
 	return decoded(s.each(ctx, "list the versions of template "+id, in), func(row Item) (campaign.Template, error) {
@@ -159,7 +159,7 @@ func (s *TemplateStore) TemplateVersions(ctx context.Context, id string) iter.Se
 // TemplateVersionsFrom returns up to limit versions of a template of any tenant, newest first:
 // the version newest and those before it. It reads only these. The error wraps
 // campaign.ErrNotFound if one does not exist.
-func (s *TemplateStore) TemplateVersionsFrom(ctx context.Context, id string, newest, limit int) ([]campaign.Template, error) {
+func (s *ContentStore) TemplateVersionsFrom(ctx context.Context, id string, newest, limit int) ([]campaign.Template, error) {
 	doing := fmt.Sprintf("read the versions of template %s from %d", id, newest)
 	keys := map[string]Item{} // a query ends after 1 MB, which is fewer versions of the greatest size
 	for v := newest; v > max(0, newest-limit); v-- {
@@ -188,7 +188,7 @@ func (s *TemplateStore) TemplateVersionsFrom(ctx context.Context, id string, new
 // TemplatePage returns up to limit of a tenant's templates, ordered by ID, as Templates
 // does. It starts after the ID of the previous page, "" for the first page. more reports
 // whether further templates follow.
-func (s *TemplateStore) TemplatePage(
+func (s *ContentStore) TemplatePage(
 	ctx context.Context, tenant, after string, limit int,
 ) (page []campaign.Template, more bool, err error) {
 	in := queryOf(s.Campaigns, "pk = :pk AND sk BETWEEN :first AND :last", Item{
@@ -210,7 +210,7 @@ func (s *TemplateStore) TemplatePage(
 // exists, it returns its version 1 and writes nothing. If the tenant has as many as
 // most templates, full is true and nothing is written. It counts the rows on each call, because templates
 // of the dashboard are created without the guard row.
-func (s *TemplateStore) CreateTemplate(
+func (s *ContentStore) CreateTemplate(
 	ctx context.Context, t campaign.Template, most int, e account.AuditEntry,
 ) (first campaign.Template, full bool, err error) {
 	t.Version, t.CreatedAt = 1, s.Now().UTC().Truncate(time.Millisecond)
@@ -227,7 +227,7 @@ func (s *TemplateStore) CreateTemplate(
 
 // createTemplate makes one attempt. The error wraps campaign.ErrLostRace after a concurrent
 // creation.
-func (s *TemplateStore) createTemplate(
+func (s *ContentStore) createTemplate(
 	ctx context.Context, t campaign.Template, most int, audit types.TransactWriteItem,
 ) (full bool, err error) {
 	guard, err := s.find(ctx, "create template "+t.ID, templateGuardKey(t.Tenant))
@@ -248,7 +248,7 @@ func (s *TemplateStore) createTemplate(
 
 // AddTemplateVersion writes a version and an audit log entry if the version before is the
 // current one, and returns the version. Otherwise the error wraps campaign.ErrLostRace.
-func (s *TemplateStore) AddTemplateVersion(
+func (s *ContentStore) AddTemplateVersion(
 	ctx context.Context, t campaign.Template, e account.AuditEntry,
 ) (campaign.Template, error) {
 	t.CreatedAt = s.Now().UTC().Truncate(time.Millisecond)
@@ -272,23 +272,23 @@ func (s *TemplateStore) AddTemplateVersion(
 }
 
 // ArchiveTemplate marks a template of the tenant as archived. It can be repeated.
-func (s *TemplateStore) ArchiveTemplate(ctx context.Context, tenant, id string) error {
+func (s *ContentStore) ArchiveTemplate(ctx context.Context, tenant, id string) error {
 	return s.tryWrite(ctx, "archive template "+id, s.put(with(archivedKey(tenant, id), Item{"at": millis(s.Now())})))
 }
 
 // RestoreTemplate removes the mark. It can be repeated.
-func (s *TemplateStore) RestoreTemplate(ctx context.Context, tenant, id string) error {
+func (s *ContentStore) RestoreTemplate(ctx context.Context, tenant, id string) error {
 	return s.tryWrite(ctx, "restore template "+id, s.remove(archivedKey(tenant, id)))
 }
 
 // TemplateArchived reports whether a template of the tenant is archived.
-func (s *TemplateStore) TemplateArchived(ctx context.Context, tenant, id string) (bool, error) {
+func (s *ContentStore) TemplateArchived(ctx context.Context, tenant, id string) (bool, error) {
 	row, err := s.find(ctx, "read whether template "+id+" is archived", archivedKey(tenant, id))
 	return row != nil, err
 }
 
 // ArchivedTemplates returns the IDs of a tenant's archived templates.
-func (s *TemplateStore) ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error) {
+func (s *ContentStore) ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error) {
 	archived := map[string]bool{}
 	_, err := list(ctx, &s.table, templatesPrefix+tenant, archivePrefix, func(id string, _ Item) string {
 		archived[id] = true

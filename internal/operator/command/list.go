@@ -96,7 +96,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	templates, err := s.store.Templates.Templates(ctx, id)
+	templates, err := s.store.Contents.Templates(ctx, id)
 	if err != nil {
 		return answer{}, err
 	}
@@ -139,7 +139,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 
 // sendingHours lists the rules of a tenant by traffic type.
 func (s *stack) sendingHours(ctx context.Context, tenant string) (all section, err error) {
-	p, err := s.store.Lanes.SendPolicy(ctx, tenant)
+	p, err := s.store.Settings.SendPolicy(ctx, tenant)
 	for _, t := range slices.Sorted(maps.Keys(p.Rules)) {
 		holidays := "open"
 		if p.Rules[t].OffHolidays {

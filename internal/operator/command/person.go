@@ -197,8 +197,8 @@ func (s *stack) people() (*privacy.Service, error) {
 		return nil, errors.New("the stack has no BUCKET: is it a stack of this service, fully deployed?")
 	}
 	return &privacy.Service{
-		Store: newPersonRows(s.store), Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store.OptOuts, Now: time.Now},
-		Lists: &book.Book{Store: s.store.Lists, Blobs: s.blobs, Now: time.Now},
+		Store: newPersonRows(s.store), Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store.Recipients, Now: time.Now},
+		Lists: &book.Book{Store: s.store.Recipients, Blobs: s.blobs, Now: time.Now},
 		Now:   time.Now, Progress: s.showProgress(),
 	}, nil
 }

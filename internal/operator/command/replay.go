@@ -39,7 +39,7 @@ func (s *stack) replayers() (changes, taps feed.Replayer, err error) {
 		return changes, taps, errors.New("the stack has no NOTIFY_QUEUE_URL or no OUTCOMES_TABLE: deploy this version first")
 	}
 	feeder := &feed.Feeder{Store: stores.NewFeed(s.store), Queue: sqs.New(s.config, url, time.Now), Now: time.Now}
-	return feed.Replayer{Logs: s.store.Ledgers, Feeder: feeder}, feed.Replayer{Logs: s.store.TapLogs, Feeder: feeder}, nil
+	return feed.Replayer{Logs: s.store.Outcomes, Feeder: feeder}, feed.Replayer{Logs: s.store.Outcomes.TapLog(), Feeder: feeder}, nil
 }
 
 func (s *stack) replayPlan(ctx context.Context, changes, taps feed.Replayer, since time.Time) (answer, error) {

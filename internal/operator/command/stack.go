@@ -281,42 +281,38 @@ func advice(err error) string {
 }
 
 type personCampaigns struct {
-	*dynamo.AcceptanceStore
-	*dynamo.BatchStore
 	*dynamo.CampaignStore
+	*dynamo.BatchStore
 	*dynamo.SettingStore
-	*dynamo.TemplateStore
+	*dynamo.ContentStore
 	*dynamo.TenantStore
 }
 
 type personOutcomes struct {
-	*dynamo.KeptPostStore
-	*dynamo.LedgerStore
-	*dynamo.OptOutStore
-	*dynamo.ReplyStore
-	*dynamo.TapStore
+	*dynamo.DeliveryStore
+	*dynamo.OutcomeStore
+	*dynamo.RecipientStore
 }
 
 type personErasure struct {
 	*dynamo.ErasureStore
-	*dynamo.ExportStore
-	*dynamo.SubmissionStore
+	*dynamo.FileStore
 }
 
 func newPersonRows(s *dynamo.Stores) privacy.Store {
 	return privacy.Store{
-		Campaigns: personCampaigns{s.Acceptance, s.Batches, s.Campaigns, s.Settings, s.Templates, s.Tenants},
-		Outcomes:  personOutcomes{s.KeptPosts, s.Ledgers, s.OptOuts, s.Replies, s.Taps},
-		Erasure:   personErasure{s.Erasure, s.Exports, s.Submissions},
+		Campaigns: personCampaigns{s.Campaigns, s.Batches, s.Settings, s.Contents, s.Tenants},
+		Outcomes:  personOutcomes{s.Deliveries, s.Outcomes, s.Recipients},
+		Erasure:   personErasure{s.Erasure, s.Files},
 	}
 }
 
 func newOptOutBook(t dynamo.Tables) restore.OptOutBook {
 	s := dynamo.New(t)
-	return restore.OptOutBook{OptOutStore: s.OptOuts, TenantStore: s.Tenants}
+	return restore.OptOutBook{RecipientStore: s.Recipients, TenantStore: s.Tenants}
 }
 
 func newListBook(t dynamo.Tables) restore.ListBook {
 	s := dynamo.New(t)
-	return restore.ListBook{ListStore: s.Lists, TenantStore: s.Tenants}
+	return restore.ListBook{RecipientStore: s.Recipients, TenantStore: s.Tenants}
 }

@@ -9,7 +9,7 @@ import (
 
 // ListBook has the tenants and the lists of a Campaigns table.
 type ListBook struct {
-	*dynamo.ListStore
+	*dynamo.RecipientStore
 	*dynamo.TenantStore
 }
 

@@ -109,7 +109,7 @@ func TestCompareLists_ReplacedSince(t *testing.T) {
 }
 
 func listBookOf(s *dynamotest.Store) restore.ListBook {
-	return restore.ListBook{ListStore: s.ListStore, TenantStore: s.TenantStore}
+	return restore.ListBook{RecipientStore: s.RecipientStore, TenantStore: s.TenantStore}
 }
 
 type lists struct{ *listbook.Book }

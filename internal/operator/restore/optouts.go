@@ -11,7 +11,7 @@ import (
 
 // OptOutBook has the tenants and opt-outs of a Campaigns table.
 type OptOutBook struct {
-	*dynamo.OptOutStore
+	*dynamo.RecipientStore
 	*dynamo.TenantStore
 }
 

@@ -26,7 +26,7 @@ func book(t *testing.T, env stackenv.Env) *dynamotest.Store {
 }
 
 func bookOf(s *dynamotest.Store) restore.OptOutBook {
-	return restore.OptOutBook{OptOutStore: s.OptOutStore, TenantStore: s.TenantStore}
+	return restore.OptOutBook{RecipientStore: s.RecipientStore, TenantStore: s.TenantStore}
 }
 
 func TestCarryOptOuts_NewerOptOuts(t *testing.T) {

@@ -8,36 +8,20 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// Store has the methods of all stores but dynamo.TapLogStore, whose names are those of
-// dynamo.LedgerStore.
+// Store has the methods of all stores.
 type Store struct {
 	tables dynamo.Tables
 
-	*dynamo.AcceptanceStore
-	*dynamo.AttentionStore
-	*dynamo.AuditStore
 	*dynamo.BatchStore
-	*dynamo.BudgetStore
 	*dynamo.CampaignStore
-	*dynamo.CircuitStore
-	*dynamo.DayStore
+	*dynamo.ContentStore
 	*dynamo.DeliveryStore
 	*dynamo.EndpointStore
 	*dynamo.ErasureStore
-	*dynamo.ExportStore
-	*dynamo.FailureStore
-	*dynamo.KeptPostStore
-	*dynamo.LaneStore
-	*dynamo.LedgerStore
-	*dynamo.ListStore
-	*dynamo.MediaStore
-	*dynamo.MoveStore
-	*dynamo.OptOutStore
-	*dynamo.ReplyStore
+	*dynamo.FileStore
+	*dynamo.OutcomeStore
+	*dynamo.RecipientStore
 	*dynamo.SettingStore
-	*dynamo.SubmissionStore
-	*dynamo.TapStore
-	*dynamo.TemplateStore
 	*dynamo.TenantStore
 }
 
@@ -45,33 +29,18 @@ type Store struct {
 func New(tables dynamo.Tables) *Store {
 	s := dynamo.New(tables)
 	return &Store{
-		tables:          tables,
-		AcceptanceStore: s.Acceptance,
-		AttentionStore:  s.Attention,
-		AuditStore:      s.AuditLogs,
-		BatchStore:      s.Batches,
-		BudgetStore:     s.Budgets,
-		CampaignStore:   s.Campaigns,
-		CircuitStore:    s.Circuits,
-		DayStore:        s.Days,
-		DeliveryStore:   s.Deliveries,
-		EndpointStore:   s.Endpoints,
-		ErasureStore:    s.Erasure,
-		ExportStore:     s.Exports,
-		FailureStore:    s.Failures,
-		KeptPostStore:   s.KeptPosts,
-		LaneStore:       s.Lanes,
-		LedgerStore:     s.Ledgers,
-		ListStore:       s.Lists,
-		MediaStore:      s.Media,
-		MoveStore:       s.Moves,
-		OptOutStore:     s.OptOuts,
-		ReplyStore:      s.Replies,
-		SettingStore:    s.Settings,
-		SubmissionStore: s.Submissions,
-		TapStore:        s.Taps,
-		TemplateStore:   s.Templates,
-		TenantStore:     s.Tenants,
+		tables:         tables,
+		BatchStore:     s.Batches,
+		CampaignStore:  s.Campaigns,
+		ContentStore:   s.Contents,
+		DeliveryStore:  s.Deliveries,
+		EndpointStore:  s.Endpoints,
+		ErasureStore:   s.Erasure,
+		FileStore:      s.Files,
+		OutcomeStore:   s.Outcomes,
+		RecipientStore: s.Recipients,
+		SettingStore:   s.Settings,
+		TenantStore:    s.Tenants,
 	}
 }
 
