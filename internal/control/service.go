@@ -19,8 +19,11 @@ import (
 
 // Store reads and changes campaigns.
 type Store interface {
+	// Campaign returns a campaign with its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// CancelCampaign keeps the first time. The error wraps campaign.ErrNotFound if there is no campaign, or it is being deleted.
 	CancelCampaign(ctx context.Context, id campaign.ID, at time.Time, revoke bool) error
 	// PauseCampaign returns an error that wraps campaign.ErrLostRace if the campaign is cancelled,
 	// campaign.ErrNotFound if it is missing or being deleted, campaign.ErrCompleted, or campaign.ErrTooManyPaused.
@@ -31,13 +34,17 @@ type Store interface {
 	CreateCancelled(ctx context.Context, c campaign.Campaign) error
 	// Submission returns an error that wraps campaign.ErrNotFound if there is none.
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
+	// CancelBatch cancels a batch, and keeps the first time. An ended batch is unchanged, which is not an error.
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
-	// RescheduleBatch returns a *campaign.BudgetError if the budget of the new day has no room.
+	// RescheduleBatch changes the due time of a batch that has not changed, and reports whether it did: perhaps false after a
+	// lost answer. The error is a *campaign.BudgetError if the budget of the new day has no room.
 	RescheduleBatch(ctx context.Context, b campaign.Batch, due, nextCheck time.Time) (bool, error)
 	// CheckReservation returns the *campaign.BudgetError of RescheduleBatch and changes nothing.
 	CheckReservation(ctx context.Context, b campaign.Batch, due time.Time) error
-	// RescheduleCampaign returns the batches that it moved, and whether the campaign was unchanged.
+	// RescheduleCampaign returns the batches that it moved, and whether the campaign was unchanged. The error is a
+	// *campaign.BudgetError if the budget of the new day has no room.
 	RescheduleCampaign(ctx context.Context, c campaign.Campaign, due, nextCheck time.Time) (moved []campaign.Batch, ok bool, err error)
+	// FinishMove returns the batches that an open move had left. The error wraps campaign.ErrNotFound for no campaign.
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
 	// CheckMove returns the *campaign.BudgetError of RescheduleCampaign and changes nothing.
 	CheckMove(ctx context.Context, c campaign.Campaign, due time.Time) error

@@ -18,7 +18,9 @@ import (
 
 // Dispatcher is the Service for the pages and workers of the service itself.
 type Dispatcher interface {
+	// Check returns what Accept would do. It changes nothing.
 	Check(ctx context.Context, asked Call) (Verdict, error)
+	// Accept accepts a call. The error is a *Refusal, or a failure after which the call may have been accepted.
 	Accept(ctx context.Context, asked Call) (Receipt, error)
 }
 

@@ -23,6 +23,7 @@ import (
 
 // Store reads and writes the rows of a dispatch call.
 type Store interface {
+	// Snapshot returns the rows of q. The error wraps campaign.ErrLostRace while the campaign is being deleted.
 	Snapshot(ctx context.Context, q acceptance.Query) (acceptance.State, error)
 	// Accept returns an error that wraps campaign.ErrLostRace if a row has changed
 	// since it was read. Nothing is written then.

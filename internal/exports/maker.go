@@ -32,29 +32,47 @@ const (
 
 // MakerStore reads campaigns and keeps the progress of exports.
 type MakerStore interface {
+	// Export returns an export. The error wraps campaign.ErrNotFound if there is none.
 	Export(ctx context.Context, id string) (export.Export, error)
+	// ExportSnapshot returns the batches of an export by ordinal. The error wraps campaign.ErrNotFound if there is none.
 	ExportSnapshot(ctx context.Context, id string) ([]export.Batch, error)
+	// SaveExport returns an error that wraps campaign.ErrLostRace if the export changed since it was read.
 	SaveExport(ctx context.Context, e export.Export) (export.Export, error)
+	// FreeExportSlot lets the tenant start another export. It can be repeated.
 	FreeExportSlot(ctx context.Context, e export.Export) error
+	// Dispatched returns a campaign without its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// Changes returns up to limit changes after a sequence. The error wraps campaign.ErrExpired if the batch has expired.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
+	// TapEntries is Changes for taps on suggestions.
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
+	// ClickEntries is Changes for clicks on links.
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
+	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
-// MakerBlobs reads payloads and error files, and writes files in parts. PutPart and
-// FinishUpload return an error that wraps campaign.ErrNotFound if the upload does not exist.
+// MakerBlobs reads payloads and error files, and writes files in parts.
 type MakerBlobs interface {
+	// Get returns an object. The error wraps campaign.ErrNotFound if there is none.
 	Get(ctx context.Context, key string) ([]byte, error)
+	// GetRange returns the bytes [from, to). The error wraps campaign.ErrNotFound, or ErrDamaged for an object too short.
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
+	// StartFile starts a file of parts that browsers save under a name, and returns the ID of the upload.
 	StartFile(ctx context.Context, key, contentType, name string) (upload string, err error)
+	// PutPart uploads or replaces a part. The error wraps campaign.ErrNotFound if there is no such upload.
 	PutPart(ctx context.Context, key, upload string, part int, body []byte) error
+	// FinishUpload makes a file of the parts. The error wraps campaign.ErrNotFound if there is no such upload.
 	FinishUpload(ctx context.Context, key, upload string) error
+	// AbortFile deletes the parts of an upload. A missing one is not an error.
 	AbortFile(ctx context.Context, key, upload string) error
+	// Exists reports whether there is an object.
 	Exists(ctx context.Context, key string) (bool, error)
+	// Put writes an object, or replaces it.
 	Put(ctx context.Context, key string, body []byte, contentType string) error
+	// Delete deletes an object. A missing one is not an error.
 	Delete(ctx context.Context, key string) error
 }
 

@@ -37,17 +37,22 @@ const (
 
 // Store reads campaigns and keeps exports.
 type Store interface {
+	// Campaign returns a campaign with its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// CreateExport returns the existing export if there is one. full reports that the
 	// tenant has export.MaxOpen unfinished exports.
 	CreateExport(ctx context.Context, e export.Export, snapshot []export.Batch) (first export.Export, full bool, err error)
+	// Export returns an export. The error wraps campaign.ErrNotFound if there is none.
 	Export(ctx context.Context, id string) (export.Export, error)
+	// Exports returns the exports of a campaign, in no order.
 	Exports(ctx context.Context, id campaign.ID) ([]export.Export, error)
+	// SaveExport returns an error that wraps campaign.ErrLostRace if the export changed since it was read.
 	SaveExport(ctx context.Context, e export.Export) (export.Export, error)
 }
 
 // Files signs the URLs of files.
 type Files interface {
+	// SignedURL returns a URL that reads an object for a time.
 	SignedURL(ctx context.Context, key string, life time.Duration) (string, error)
 }
 

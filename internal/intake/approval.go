@@ -115,8 +115,11 @@ func again(ctx context.Context, do func() (submission.Submission, error)) (sub s
 type Rules interface {
 	// ApprovalFrom returns the number of recipients from which a campaign needs approval, 0 for never.
 	ApprovalFrom(ctx context.Context, tenant string) (int, error)
+	// Billing returns the prices and limits of a tenant, zero for none.
 	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
+	// Spending returns what is reserved for a date and its month, zero for nothing.
 	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
+	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 }
 

@@ -28,6 +28,7 @@ type Uploads interface {
 
 	// AbortFile deletes the chunks of an upload. Missing uploads are not an error.
 	AbortFile(ctx context.Context, key, upload string) error
+	// Copy copies an object. The error wraps campaign.ErrNotFound if there is none.
 	Copy(ctx context.Context, from, to string) error
 }
 

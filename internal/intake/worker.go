@@ -38,13 +38,16 @@ const (
 
 // Store reads templates and keeps the progress of submissions.
 type Store interface {
+	// Submissions returns the submissions of a tenant. The error wraps campaign.ErrDamaged if one cannot be read.
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
+	// Submission returns a submission. The error wraps campaign.ErrNotFound if there is none.
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	// SaveSubmission returns an error that wraps campaign.ErrLostRace if the stored version is
 	// not sub.Version.
 	SaveSubmission(ctx context.Context, sub submission.Submission) (submission.Submission, error)
 	// SaveDecision is SaveSubmission with an entry of the audit log, in one write.
 	SaveDecision(ctx context.Context, sub submission.Submission, entry account.AuditEntry) (submission.Submission, error)
+	// Template returns the current version. The error wraps campaign.ErrNotFound if there is no such template.
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	// KnownColumns returns the names of columns that the tenant has confirmed, by value.
 	KnownColumns(ctx context.Context, tenant string) (map[string]string, error)
@@ -59,16 +62,20 @@ type Store interface {
 	// EndParts ends the acceptance of a campaign's parts. It can be repeated. What it returns is zero
 	// if there is no campaign.
 	EndParts(ctx context.Context, id campaign.ID) (campaign.EndedParts, error)
+	// AddDay adds counts to a day. A repeated call adds them twice.
 	AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error
 }
 
-// Blobs stores the parts. The error wraps campaign.ErrNotFound if an object does not exist.
+// Blobs stores the parts.
 type Blobs interface {
+	// Get returns an object. The error wraps campaign.ErrNotFound if there is none.
 	Get(ctx context.Context, key string) ([]byte, error)
 	// PutOnce writes an object that does not exist, or exists with the same content. The error
 	// wraps campaign.ErrLostRace if it has another content.
 	PutOnce(ctx context.Context, key string, body []byte, contentType string) error
+	// Delete deletes an object. A missing one is not an error.
 	Delete(ctx context.Context, key string) error
+	// List yields the objects with the prefix, ordered by key.
 	List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error]
 }
 

@@ -26,16 +26,17 @@ import (
 	"campaign-dispatch/internal/media/mediafile"
 )
 
-// Store keeps the files' rows, and reads templates. Errors wrap campaign.ErrNotFound if an
-// item does not exist.
+// Store keeps the files' rows, and reads templates.
 type Store interface {
 	// AddMedia keeps the existing file of the same hash. The error wraps
 	// campaign.ErrLostRace while that is being deleted.
 	AddMedia(ctx context.Context, f mediafile.File) (mediafile.File, error)
-	// MarkMedia sets the mark after which no template with the file can be saved. Another upload of the same hash is
-	// another file, also for DeleteMedia.
+	// MarkMedia sets the mark after which no template with the file can be saved. The error wraps campaign.ErrNotFound if
+	// there is none. Another upload of the same hash is another file, also for DeleteMedia.
 	MarkMedia(ctx context.Context, f mediafile.File, deleting bool) error
+	// DeleteMedia deletes a file that is marked. Another one is unchanged, which is not an error.
 	DeleteMedia(ctx context.Context, f mediafile.File) error
+	// Templates returns the templates of a tenant. Of their contents, only the form and the thumbnail are read.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 	// TemplateVersions yields all versions, newest first, and reads them as they are taken.
 	TemplateVersions(ctx context.Context, id string) iter.Seq2[campaign.Template, error]
@@ -45,9 +46,13 @@ type Store interface {
 type Bucket interface {
 	port.Uploads
 
+	// Open returns a reader of an object. The error wraps campaign.ErrNotFound if there is none.
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
+	// Publish copies an object that never changes. The error wraps campaign.ErrNotFound if there is none.
 	Publish(ctx context.Context, from, to, contentType string) error
+	// PutImmutable writes an object that never changes.
 	PutImmutable(ctx context.Context, key string, body []byte, contentType string) error
+	// Delete deletes an object. A missing one is not an error.
 	Delete(ctx context.Context, key string) error
 }
 

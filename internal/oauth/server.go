@@ -18,10 +18,12 @@ import (
 
 // Store stores credentials, refresh tokens and rate limit windows.
 type Store interface {
+	// PutRefreshToken writes the first token of a family.
 	PutRefreshToken(ctx context.Context, t authrow.RefreshToken) error
 	// RotateRefreshToken writes next and marks used as used, in one transaction. The
 	// error wraps campaign.ErrLostRace if used is no longer valid.
 	RotateRefreshToken(ctx context.Context, used, next authrow.RefreshToken, at time.Time) error
+	// RevokeFamily revokes a family of tokens, the last of which expires at until. It can be repeated.
 	RevokeFamily(ctx context.Context, family string, until time.Time) error
 	// SwapWindow replaces read with next, or returns the current window.
 	SwapWindow(ctx context.Context, key string, read, next authrow.Window) (current authrow.Window, swapped bool, err error)

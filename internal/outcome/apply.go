@@ -19,30 +19,40 @@ import (
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
-// EventStore finds what an event is about, and stores taps, clicks and replies. The same reply can be stored again.
+// EventStore finds what an event is about, and stores taps, clicks and replies.
 type EventStore interface {
+	// FindBatch returns the batch with a key. The error wraps campaign.ErrNotFound if there is none.
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
+	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// TenantOf returns the tenant that uses or has used an agent, "" for none.
 	TenantOf(ctx context.Context, agentID string) (string, error)
+	// SaveReply stores a reply. It can be repeated.
 	SaveReply(ctx context.Context, tenant string, r reaction.Reply) error
 	// LogOptOut writes an opt-out to the tenant's log. The same opt-out can be written again.
 	LogOptOut(ctx context.Context, tenant string, o reaction.LoggedOptOut) error
 	// SettleReplies settles the doubtful replies of phone numbers until a time of each.
 	SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error
+	// Taps returns the taps of a batch, zero for none. The error wraps campaign.ErrExpired if the batch has expired.
 	Taps(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
+	// AppendTaps returns the taps, or clicks, with fresh ones. The error wraps campaign.ErrLostRace if they have changed.
 	AppendTaps(ctx context.Context, b campaign.Batch, taps ledger.Taps, fresh []campaign.Change) (ledger.Taps, error)
+	// Clicks is Taps for clicks on links.
 	Clicks(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
 }
 
 // OptOuts stores opted-out phone numbers by tenant.
 type OptOuts interface {
+	// WouldChange reports whether a change would take effect.
 	WouldChange(ctx context.Context, tenant string, c campaign.OptChange) (bool, error)
+	// Record records changes in any order, and any number of times. The latest of a number takes effect.
 	Record(ctx context.Context, tenant string, changes []campaign.OptChange) error
 }
 
 // Contents stores the contents of events.
 type Contents interface {
 	port.BlobWriter
+	// Get returns an object. The error wraps campaign.ErrNotFound if there is none.
 	Get(ctx context.Context, key string) ([]byte, error)
 }
 

@@ -11,6 +11,7 @@ import (
 
 // Days stores the counts of tenants by day.
 type Days interface {
+	// AddDay adds counts to a day. A repeated call adds them twice.
 	AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error
 }
 

@@ -35,13 +35,21 @@ type Store struct {
 
 // Campaigns reads tenants with their campaigns, and changes their saved numbers for tests.
 type Campaigns interface {
+	// Tenant returns a tenant. The error wraps campaign.ErrNotFound if there is none.
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	// AgentsOf returns the IDs of the current and former agents of a tenant.
 	AgentsOf(ctx context.Context, tenant string) ([]string, error)
+	// ListCampaigns returns up to limit campaigns after a cursor, "" for the beginning, those that go last first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
+	// Dispatched returns a campaign without its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// PackedSets returns the numbers of each batch of a campaign.
 	PackedSets(ctx context.Context, id campaign.ID) ([]acceptance.PackedSet, error)
+	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	// TestNumbers returns the saved numbers, of revision 0 for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	TestNumbers(ctx context.Context, tenant string) (account.TestNumbers, error)
 	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace after a concurrent change.
 	SaveTestNumbers(ctx context.Context, tenant string, n account.TestNumbers, audit ...account.AuditEntry) error
@@ -49,45 +57,63 @@ type Campaigns interface {
 
 // Outcomes reads what became of messages, and deletes replies, logged opt-outs and kept posts.
 type Outcomes interface {
+	// Changes returns up to limit changes after a sequence. The error wraps campaign.ErrExpired if the batch has expired.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
+	// TapEntries is Changes for taps on suggestions.
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
+	// ClickEntries is Changes for clicks on links.
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	// RepliesOf returns what a phone number, given in any forms, wrote to the tenant. DeleteReplies deletes it.
 	RepliesOf(ctx context.Context, tenant string, phones []string) ([]reaction.Reply, error)
+	// DeleteReplies deletes what a phone number, given in any forms, wrote, and returns how many replies there were.
 	DeleteReplies(ctx context.Context, tenant string, phones []string) (int, error)
 	// EraseLoggedOptOuts erases a phone number, given in any forms, from the log of opt-outs. Counts stay.
 	EraseLoggedOptOuts(ctx context.Context, tenant string, phones []string) (int, error)
+	// AllKeptPosts yields the kept posts of all endpoints of a tenant.
 	AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[delivery.KeptPost, error]
+	// DeleteKeptPost deletes a kept post. A missing one is not an error.
 	DeleteKeptPost(ctx context.Context, p delivery.KeptPost) error
 }
 
 // Erasure replaces what batches, submissions and exports have of a number, and the stored answers of
 // idempotency keys.
 type Erasure interface {
+	// Submissions returns the submissions of a tenant. The error wraps campaign.ErrDamaged if one cannot be read.
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 	// SaveSubmission returns an error that wraps campaign.ErrLostRace if the submission changed since it was read.
 	SaveSubmission(ctx context.Context, i submission.Submission) (submission.Submission, error)
+	// Exports returns the exports of a campaign, in no order.
 	Exports(ctx context.Context, id campaign.ID) ([]export.Export, error)
+	// Export returns an export. The error wraps campaign.ErrNotFound if there is none.
 	Export(ctx context.Context, id string) (export.Export, error)
 	// SaveExport returns an error that wraps campaign.ErrLostRace if the export changed since it was read.
 	SaveExport(ctx context.Context, e export.Export) (export.Export, error)
+	// ReplacePayload replaces the payload, which becomes the former one. It reports whether the batch has the new one.
 	ReplacePayload(ctx context.Context, b campaign.Batch, key string, offsets []int) (bool, error)
+	// ClearFormerPayload removes the reference to the former payload. It can be repeated.
 	ClearFormerPayload(ctx context.Context, b campaign.Batch) error
+	// ReplaceSet replaces a set that has not changed, and reports whether it did: perhaps false after a lost answer.
 	ReplaceSet(ctx context.Context, id campaign.ID, read acceptance.PackedSet, packed []byte) (bool, error)
+	// KeptAnswers yields the stored answers of all idempotency keys, and tells progress the number of rows that it read.
 	KeptAnswers(ctx context.Context, progress func(rows int)) iter.Seq2[acceptance.KeptAnswer, error]
+	// ReplaceAnswer replaces an answer that has not changed, and reports whether it did.
 	ReplaceAnswer(ctx context.Context, a acceptance.KeptAnswer, body []byte) (bool, error)
 }
 
-// Blobs stores payloads, error files, long answers, uploads, exports and event contents. Get,
-// GetRange and Change return an error that wraps campaign.ErrNotFound for a missing
-// object; Delete does not. Change repeats change after a concurrent write, and writes
-// nothing if change returns nil.
+// Blobs stores payloads, error files, long answers, uploads, exports and event contents. Change repeats
+// change after a concurrent write.
 type Blobs interface {
+	// List yields the objects with the prefix, ordered by key.
 	List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error]
+	// Get returns an object. The error wraps campaign.ErrNotFound if there is none.
 	Get(ctx context.Context, key string) ([]byte, error)
+	// GetRange returns the bytes [from, to). The error wraps campaign.ErrNotFound, or ErrDamaged for an object too short.
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
+	// Put writes an object, or replaces it.
 	Put(ctx context.Context, key string, body []byte, contentType string) error
+	// Change replaces an object by what change returns, unless that is nil. The error wraps campaign.ErrNotFound for none.
 	Change(ctx context.Context, key, contentType string, change func(body []byte) ([]byte, error)) error
+	// Delete deletes an object. A missing one is not an error.
 	Delete(ctx context.Context, key string) error
 	// AbortFile deletes the parts of an upload. Missing uploads are not an error.
 	AbortFile(ctx context.Context, key, upload string) error
@@ -97,7 +123,9 @@ type Blobs interface {
 type OptOuts interface {
 	// FirstOut returns the first of several numbers that is opted out, "" for none, and since when.
 	FirstOut(ctx context.Context, tenant string, phones []string) (phone string, since time.Time, err error)
+	// Origin returns where the opt-out of a number comes from, 0 for none.
 	Origin(ctx context.Context, tenant, phone string) (campaign.Origin, error)
+	// EraseOptIn deletes when a number opted in again, and reports whether it did.
 	EraseOptIn(ctx context.Context, tenant, phone string) (bool, error)
 }
 

@@ -12,9 +12,9 @@ import (
 	"campaign-dispatch/internal/httpapi"
 )
 
-// FileStore reads stored objects written after a time. It returns an error that wraps
-// campaign.ErrNotFound if there is none.
+// FileStore reads stored objects.
 type FileStore interface {
+	// GetSince returns an object written after a time. The error wraps campaign.ErrNotFound if there is none.
 	GetSince(ctx context.Context, key string, since time.Time) ([]byte, error)
 }
 

@@ -19,21 +19,30 @@ import (
 	"campaign-dispatch/internal/reach/suppression"
 )
 
-// Store reads campaigns and their ledger. Changes, TapEntries and ClickEntries return up to limit
-// entries after a sequence of their log.
+// Store reads campaigns and their ledger.
 type Store interface {
+	// Campaign returns a campaign with its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// BatchProgress returns the first existing batch of the IDs. The error wraps campaign.ErrNotFound if there is no campaign.
 	BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.BatchProgress, found bool, err error)
+	// PackedSets returns the numbers of each batch of a campaign.
 	PackedSets(ctx context.Context, id campaign.ID) ([]acceptance.PackedSet, error)
 	// Latest returns the last change of each message of a batch, by index. A message
 	// without changes has the zero Change.
 	Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error)
+	// Changes returns up to limit changes after a sequence. The error wraps campaign.ErrExpired if the batch has expired.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
+	// TapEntries is Changes for taps on suggestions.
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
+	// ClickEntries is Changes for clicks on links.
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
+	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
+	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 }
 

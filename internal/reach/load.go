@@ -8,6 +8,7 @@ import (
 
 // Templates reads versions of templates.
 type Templates interface {
+	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 

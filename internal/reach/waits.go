@@ -29,6 +29,7 @@ type Waiting struct {
 // Store reads what a campaign's messages wait for.
 type Store interface {
 	Templates
+	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	SendPolicy(ctx context.Context, tenant string) (Policy, error)
 }
 

@@ -23,19 +23,28 @@ import (
 
 // Store reads what a frame needs, and changes its batch and the rate limit of its agent.
 type Store interface {
+	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// LedgerHead returns the states of a batch, zero for none. The error wraps campaign.ErrExpired if the batch has expired.
 	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
+	// PostponeCheck sets when sweep checks a batch, and what it waits for, if its check is unchanged. It reports whether it did.
 	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
+	// SetFailingTime sets the failing time of a batch if it is unchanged, and reports whether it did.
 	SetFailingTime(ctx context.Context, b campaign.Batch, failing campaign.FailingTime) (bool, error)
+	// Route returns how a tenant sends through an agent. Without an existing agent, it is paused.
 	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
+	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	// RateLimit returns the rate limit of an agent, zero for none.
 	RateLimit(ctx context.Context, agentID string) (outgoing.RateLimit, error)
+	// SwapRateLimit replaces a rate limit that has not changed, and reports whether it did: perhaps false after a lost answer.
 	SwapRateLimit(ctx context.Context, agentID string, old, rateLimit outgoing.RateLimit) (bool, error)
 }
 
 // Provider sends messages and ignores repeated IDs. An error that is not an *outgoing.Failure
 // counts as transient. Errors contain no phone number and no text.
 type Provider interface {
+	// Send returns nil if the provider has accepted the message, now or before.
 	Send(ctx context.Context, agent campaign.Agent, d outgoing.Message) error
 }
 

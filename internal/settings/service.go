@@ -42,6 +42,7 @@ type Service struct {
 
 // Keys stores the key documents of agents.
 type Keys interface {
+	// PutKeyDocument writes or replaces a document. The error does not contain it.
 	PutKeyDocument(ctx context.Context, parameter string, document []byte) error
 }
 
@@ -61,36 +62,53 @@ type Store struct {
 
 // Auth writes credentials and ends the sessions of people.
 type Auth interface {
+	// CreateCredential returns an error that wraps campaign.ErrLostRace if the client ID exists.
 	CreateCredential(ctx context.Context, c account.Credential) error
+	// RotateCredential returns an error that wraps campaign.ErrNotFound if there is no valid credential.
 	RotateCredential(ctx context.Context, clientID string, secretHash []byte, previousUntil time.Time) error
+	// RevokeCredential returns an error that wraps campaign.ErrNotFound if there is no credential. It can be repeated.
 	RevokeCredential(ctx context.Context, clientID string) error
+	// EndSessions makes all sessions of a person void that began at or before the time.
 	EndSessions(ctx context.Context, tenant, email string, until time.Time) error
 }
 
 // TenantStore reads and writes tenants with their agents, prices, pauses and templates, and
 // reads their campaigns.
 type TenantStore interface {
+	// SaveTenant creates or replaces a tenant. The error is an *account.AgentTakenError if another tenant has the agent.
 	SaveTenant(ctx context.Context, t campaign.Tenant, use account.AgentUse) error
+	// SaveTenantAndAgent is SaveTenant that also saves the agent, both or none.
 	SaveTenantAndAgent(ctx context.Context, t campaign.Tenant, a campaign.Agent, use account.AgentUse) error
+	// ListCampaigns returns up to limit campaigns after a cursor, "" for the beginning, those that go last first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
-	// BatchAgents returns a campaign whose batches have only their agent and when they were closed.
+	// BatchAgents returns a campaign whose batches have only their agent and when they were closed. The error wraps
+	// campaign.ErrNotFound if there is none.
 	BatchAgents(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Tenant returns a tenant. The error wraps campaign.ErrNotFound if there is none.
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	// SaveAgent creates or replaces an agent.
 	SaveAgent(ctx context.Context, a campaign.Agent) error
+	// Agent returns an agent. The error wraps campaign.ErrNotFound if there is none.
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
 	// RemoveAgent sets when an agent was removed. The error wraps campaign.ErrLostRace if its owner
 	// is not the one that was read.
 	RemoveAgent(ctx context.Context, read account.Owner, at time.Time) error
 	// Owner returns the zero Owner for an agent that no tenant has used.
 	Owner(ctx context.Context, agentID string) (account.Owner, error)
+	// Pause stops sending for a subject: "all", "tenant#id" or "agent#id". It can be repeated.
 	Pause(ctx context.Context, subject string) error
+	// Resume ends a pause. It can be repeated.
 	Resume(ctx context.Context, subject string) error
+	// Billing returns the prices and limits of a tenant, zero for none.
 	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
+	// SaveBilling returns an error that wraps campaign.ErrLostRace if the prices and limits are not was.
 	SaveBilling(ctx context.Context, tenant string, was, b campaign.Billing, audit ...account.AuditEntry) error
+	// PutTemplate returns the next version. The error wraps campaign.ErrNotFound if t is of another tenant, or ErrNoMedia.
 	PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
 	// PutTemplateVersion is PutTemplate for the version of t. The error wraps
 	// campaign.ErrLostRace if another version is next.
 	PutTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error)
+	// Template returns the current version. The error wraps campaign.ErrNotFound if there is no such template.
 	Template(ctx context.Context, id string) (campaign.Template, error)
 }
 
@@ -100,21 +118,37 @@ type WebhookStore interface {
 	// AddEndpoint writes a new endpoint unless its tenant has most endpoints. It
 	// returns the tenant's previous number of endpoints.
 	AddEndpoint(ctx context.Context, e delivery.Endpoint, most int) (has int, err error)
+	// Endpoint returns an endpoint. The error wraps campaign.ErrNotFound if there is none.
 	Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error)
+	// Endpoints returns the endpoints of a tenant, disabled ones included.
 	Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error)
+	// SetKinds sets the kinds of events of an endpoint, and reports whether there is one.
 	SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error)
+	// RotateEndpoint returns an error that wraps campaign.ErrNotFound if there is no endpoint.
 	RotateEndpoint(ctx context.Context, tenant, id, secret string, previousUntil time.Time) error
+	// SwitchEndpoint disables an endpoint, or enables it if offReason is "". It reports whether there is one.
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
+	// Circuit returns the circuit of an endpoint. Without one, only Tenant and EndpointID are set.
 	Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error)
+	// SaveCircuit writes a circuit that has not changed, and reports whether it did.
 	SaveCircuit(ctx context.Context, c delivery.Circuit) (bool, error)
+	// DeadDeliveries returns up to limit deliveries that were abandoned since an instant, oldest first.
 	DeadDeliveries(ctx context.Context, tenant, endpointID string, since time.Time, limit int) ([]delivery.NotifyTask, error)
+	// ParkedDeliveries returns up to limit parked deliveries, oldest first.
 	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.NotifyTask, error)
+	// Failure returns the failure of a webhook at a time. The error wraps campaign.ErrNotFound if there is none.
 	Failure(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.Failure, error)
+	// Failures returns up to limit failures, newest first.
 	Failures(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.Failure, error)
+	// KeptPost returns the kept post of a webhook at a time. The error wraps campaign.ErrNotFound if there is none.
 	KeptPost(ctx context.Context, tenant, endpointID, webhookID string, at time.Time) (delivery.KeptPost, error)
+	// Delivery returns a delivery. The error wraps campaign.ErrNotFound if there is none.
 	Delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error)
+	// SaveDelivery replaces a delivery that has not changed, and reports whether it did: perhaps false after a lost answer.
 	SaveDelivery(ctx context.Context, read, n delivery.Delivery) (bool, error)
+	// PostponeDelivery sets the next check of a delivery that has not changed, and reports whether it did.
 	PostponeDelivery(ctx context.Context, t delivery.NotifyTask, read, next time.Time) (bool, error)
+	// AddDeliveries writes deliveries. Existing ones are unchanged, which is not an error.
 	AddDeliveries(ctx context.Context, deliveries []delivery.Delivery) error
 }
 

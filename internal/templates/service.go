@@ -16,12 +16,13 @@ import (
 	"campaign-dispatch/internal/oauth/accesstoken"
 )
 
-// Store reads and writes templates. The error of a read wraps campaign.ErrNotFound if there
-// is none.
+// Store reads and writes templates.
 type Store interface {
 	// TemplatePage returns up to limit templates without their contents, after an ID.
 	TemplatePage(ctx context.Context, tenant, after string, limit int) (page []campaign.Template, more bool, err error)
+	// Template returns the current version. The error wraps campaign.ErrNotFound if there is no such template.
 	Template(ctx context.Context, id string) (campaign.Template, error)
+	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// CreateTemplate returns the first version of a template that exists. full reports that
 	// the tenant already has as many as most templates.

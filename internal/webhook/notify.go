@@ -26,38 +26,53 @@ import (
 
 // Store stores deliveries, and reads batches and templates.
 type Store interface {
+	// Delivery returns a delivery. The error wraps campaign.ErrNotFound if there is none.
 	Delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error)
-	// SaveDelivery ends the delivery's claim.
+	// SaveDelivery replaces a delivery that has not changed and ends its claim, and reports whether it did.
 	SaveDelivery(ctx context.Context, read, d delivery.Delivery) (bool, error)
 	// ClaimDelivery gives a delivery to one caller until an instant. It returns the end of another's claim.
 	ClaimDelivery(ctx context.Context, read delivery.Delivery, until time.Time) (claimed bool, others time.Time, err error)
+	// DeleteDelivery deletes a delivery. A missing one is not an error.
 	DeleteDelivery(ctx context.Context, t delivery.NotifyTask) error
+	// FindBatch returns the batch with a key. The error wraps campaign.ErrNotFound if there is none.
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
+	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	// TemplateVersion returns an error that wraps campaign.ErrNotFound if there is no such version.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 }
 
 // Endpoints stores endpoints, their circuits, posts and failures.
 type Endpoints interface {
+	// Endpoint returns an endpoint. The error wraps campaign.ErrNotFound if there is none.
 	Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error)
+	// SwitchEndpoint disables an endpoint, or enables it if offReason is "". It reports whether there is one.
 	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
+	// Circuit returns the circuit of an endpoint. Without one, only Tenant and EndpointID are set.
 	Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error)
+	// SaveCircuit writes a circuit that has not changed, and reports whether it did.
 	SaveCircuit(ctx context.Context, c delivery.Circuit) (bool, error)
+	// EndCircuit deletes a circuit that has not changed, and reports whether it did.
 	EndCircuit(ctx context.Context, c delivery.Circuit) (bool, error)
+	// ParkedDeliveries returns up to limit parked deliveries, oldest first.
 	ParkedDeliveries(ctx context.Context, tenant, endpointID string, limit int) ([]delivery.NotifyTask, error)
+	// RecordFailure records a failed webhook. It can be repeated.
 	RecordFailure(ctx context.Context, f delivery.Failure) error
-	// CountPosts counts posts by hour. WritePosts writes the counts at the end of a call. KeepPost keeps a
-	// post with its payload and answer.
+	// CountPosts counts posts by hour, in memory.
 	CountPosts(tenant, endpointID string, at time.Time, p delivery.PostCount)
+	// WritePosts writes the counts at the end of a call. After an error, the next call writes them.
 	WritePosts(ctx context.Context, now time.Time) error
+	// KeepPost keeps a post with its payload and answer. It can be repeated.
 	KeepPost(ctx context.Context, p delivery.KeptPost) error
 }
 
-// Blobs reads the bytes [from, to) of payloads, and webhook events.
+// Blobs reads payloads and webhook events.
 type Blobs interface {
+	// Get returns an object. The error wraps campaign.ErrNotFound if there is none.
 	Get(ctx context.Context, key string) ([]byte, error)
+	// GetRange returns the bytes [from, to). The error wraps campaign.ErrNotFound, or ErrDamaged for an object too short.
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 }
 

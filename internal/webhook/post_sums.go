@@ -15,8 +15,9 @@ const (
 	dueShare = 10
 )
 
-// PostStore adds posts to the hourly counts of a tenant's endpoints, by endpoint ID.
+// PostStore counts the posts to a tenant's endpoints, by endpoint ID.
 type PostStore interface {
+	// AddPosts adds counts to the hour of an instant. A repeated call adds them twice.
 	AddPosts(ctx context.Context, tenant string, at time.Time, posts map[string]delivery.PostCount) error
 }
 

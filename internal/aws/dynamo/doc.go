@@ -56,7 +56,7 @@
 //	DIRECTORY             PAUSE#subject        list entry: settings; settings
 //	RESUMED               subject              end of a pause, changed hours: settings, control, dashboard, outcome; sweep
 //	OPT#tenant            shard                opted-out phone numbers: dashboard, optout, restore; dashboard, dispatch, intake, send, privacy
-//	OPT#tenant#shard      part                 part of a large shard: dashboard, optout, restore; dashboard, dispatch, intake, send, privacy
+//	OPT#tenant#shard      piece                piece of a large shard: dashboard, optout, restore; dashboard, dispatch, intake, send, privacy
 //	LISTS#tenant          name                 list of numbers without messages: lists, dashboard; lists, dashboard, dispatch, intake, send, query, webhook, exports, privacy, sweep, restore
 //	LISTS#tenant          #                    guard of the numbers of lists: lists, dashboard; the same
 //	LISTS#tenant          !                    guard of the maximum of lists: lists, dashboard; the same

@@ -22,6 +22,7 @@ type Queue interface {
 
 // BatchQueue is a task queue that accepts several tasks at once.
 type BatchQueue interface {
+	// SendAll queues tasks of one group. After an error, some may be queued.
 	SendAll(ctx context.Context, group string, bodies [][]byte) error
 }
 
@@ -45,29 +46,35 @@ func SendAll[T any](ctx context.Context, q BatchQueue, group string, tasks []T) 
 
 // BlobWriter writes files.
 type BlobWriter interface {
+	// Put writes an object, or replaces it.
 	Put(ctx context.Context, key string, body []byte, contentType string) error
 }
 
-// Blobs stores files. The error of Get wraps campaign.ErrNotFound if there is none.
+// Blobs stores files.
 type Blobs interface {
 	BlobWriter
+	// Get returns an object. The error wraps campaign.ErrNotFound if there is none.
 	Get(ctx context.Context, key string) ([]byte, error)
+	// Delete deletes an object. A missing one is not an error.
 	Delete(ctx context.Context, key string) error
 }
 
 // File is a file that is read in ranges.
 type File interface {
 	io.ReaderAt
+	// BytesRead returns the number of bytes read so far.
 	BytesRead() int64
 }
 
 // Releases schedules the release of a batch for its due time.
 type Releases interface {
+	// Schedule queues or schedules the release. It can be repeated.
 	Schedule(ctx context.Context, b campaign.Batch) error
 }
 
-// Recorder records outcomes of a batch. Recording an outcome twice has no effect.
+// Recorder records outcomes of a batch.
 type Recorder interface {
+	// Record appends the changes that supersede the outcomes so far, and ignores the others. It can be repeated after an error.
 	Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error
 }
 
@@ -77,10 +84,13 @@ const ChunkSize = 5 << 20
 // Uploads are the uploads of a bucket. Browsers send a file in chunks, each to a URL of its own.
 // The error wraps campaign.ErrNotFound if an upload does not exist.
 type Uploads interface {
+	// StartUpload starts an upload, and returns its ID.
 	StartUpload(ctx context.Context, key string) (upload string, err error)
 	// ChunkURL returns the URL to which a chunk of size bytes is sent with PUT.
 	ChunkURL(ctx context.Context, key, upload string, chunk int, size int64) (string, error)
+	// UploadedChunks returns the sizes of the chunks that have arrived, by their numbers.
 	UploadedChunks(ctx context.Context, key, upload string) (map[int]int64, error)
+	// FinishUpload makes an object of the chunks that have arrived.
 	FinishUpload(ctx context.Context, key, upload string) error
 }
 

@@ -167,8 +167,9 @@ func (r *reader) uvarint() uint64 {
 	return n
 }
 
-// Blobs reads the bytes [from, to) of an object.
+// Blobs reads objects.
 type Blobs interface {
+	// GetRange returns the bytes [from, to). The error wraps campaign.ErrNotFound, or ErrDamaged for an object too short.
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 }
 

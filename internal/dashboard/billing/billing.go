@@ -19,7 +19,9 @@ import (
 
 // Store reads prices, limits, and what batches have reserved.
 type Store interface {
+	// Billing returns the prices and limits of a tenant, zero for none.
 	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
+	// MonthSpending returns what is reserved for a month, as 2026-11, zero for nothing.
 	MonthSpending(ctx context.Context, tenant, month string) (campaign.MonthSpending, error)
 }
 

@@ -23,10 +23,12 @@ import (
 
 // Store reads and writes brands, and reads files.
 type Store interface {
+	// Brand returns the brand of a tenant, of revision 0 if it has none.
 	Brand(ctx context.Context, tenant string) (account.Brand, error)
 	// SaveBrand writes the revision after that of b, and the entries of the audit log with it. The error wraps
 	// campaign.ErrLostRace if that is not the stored one.
 	SaveBrand(ctx context.Context, tenant string, b account.Brand, audit ...account.AuditEntry) error
+	// MediaFiles returns the files of a tenant, ordered by hash.
 	MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error)
 	// Media returns a file. The error wraps campaign.ErrNotFound if it does not exist.
 	Media(ctx context.Context, tenant, hash string) (mediafile.File, error)

@@ -25,17 +25,21 @@ type Store interface {
 	reach.Store
 	// ListCampaigns returns a tenant's campaigns after a cursor, newest first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
+	// Dispatched returns a campaign without its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Changes returns up to limit changes after a sequence. The error wraps campaign.ErrExpired if the batch has expired.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
 	// RepliesOf returns what a phone number, given in any forms, wrote to a tenant, the newest first.
 	RepliesOf(ctx context.Context, tenant string, phones []string) ([]reaction.Reply, error)
 	// DoubtfulReplies returns the newest reply of each number that may be an opt-out, before the reply with an ID, up to limit.
 	DoubtfulReplies(ctx context.Context, tenant, before string, limit int) ([]reaction.Reply, error)
+	// DoubtfulReply returns that reply, or a newer one of its number. The error wraps campaign.ErrNotFound if it is settled.
 	DoubtfulReply(ctx context.Context, tenant, id string) (reaction.Reply, error)
 	// SettleReplies settles the doubtful replies of phone numbers until a time of each. A zero time is any.
 	SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error
 	// Lists returns the lists of numbers that get no messages, deleted ones included.
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	// Find returns a page of the messages of a campaign. An invalid search returns a *httpapi.Problem.
 	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)
 }
 

@@ -18,8 +18,11 @@ import (
 
 // Store reads credentials.
 type Store interface {
+	// Credential returns a credential. The error wraps campaign.ErrNotFound if there is none.
 	Credential(ctx context.Context, clientID string) (account.Credential, error)
+	// Credentials returns the credentials of a tenant, revoked ones included.
 	Credentials(ctx context.Context, tenant string) ([]account.Credential, error)
+	// LastUsed returns when clients last requested a token, without those that did not.
 	LastUsed(ctx context.Context, clientIDs []string) (map[string]time.Time, error)
 }
 

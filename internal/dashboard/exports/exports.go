@@ -18,6 +18,7 @@ import (
 // Exports reads campaigns, and starts and lists their exports. A refused request returns a
 // *httpapi.Problem.
 type Exports interface {
+	// Dispatched returns a campaign without its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Create returns the existing export if the ID is used.
 	Create(ctx context.Context, id campaign.ID, exportID string, asked export.Request) (export.Export, error)

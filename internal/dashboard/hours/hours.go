@@ -19,8 +19,9 @@ import (
 	"campaign-dispatch/internal/reach"
 )
 
-// Store reads and writes the send policy of a tenant.
+// Store reads and writes the hours of a tenant.
 type Store interface {
+	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 	// SaveSendPolicy writes the entries of the audit log with the change. The error wraps campaign.ErrLostRace if the
 	// revision is not the stored one.

@@ -20,12 +20,11 @@ type Campaigns interface {
 	NextCampaigns(ctx context.Context, tenant string, from time.Time, limit int32) ([]campaign.Listed, error)
 	// RecentCampaigns returns campaigns that go before a time, those that go last first.
 	RecentCampaigns(ctx context.Context, tenant string, before time.Time, limit int32) ([]campaign.Listed, error)
-	// WaitingCampaigns returns campaigns with batches that wait.
+	// WaitingCampaigns returns campaigns with batches that are paused or closed.
 	WaitingCampaigns(ctx context.Context, tenant string, limit int) ([]campaign.ID, error)
 	// Standings returns the summaries of at most 50 campaigns.
 	Standings(ctx context.Context, tenant string, ids []string) (map[string]campaign.Summary, error)
-	// Overview returns a campaign with its batches and their heads, and an error that wraps campaign.ErrNotFound for
-	// one that was deleted.
+	// Overview returns a campaign with its outcomes but no contents. The error wraps campaign.ErrNotFound if there is none.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 }
 

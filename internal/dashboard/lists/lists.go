@@ -20,10 +20,15 @@ import (
 
 // Book reads and changes lists.
 type Book interface {
+	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	// Numbers returns the numbers on a list.
 	Numbers(ctx context.Context, l suppression.List) (numberset.Set, error)
+	// Has reports whether a number is on a list.
 	Has(ctx context.Context, l suppression.List, number uint64) (bool, error)
+	// Change changes or creates a list. Errors are those of package suppression, and campaign.ErrNotFound if it must exist.
 	Change(ctx context.Context, tenant, name string, c suppression.Change, e account.AuditEntry) (suppression.List, error)
+	// Delete deletes a list. The error wraps campaign.ErrNotFound if there is none.
 	Delete(ctx context.Context, tenant, name string, e account.AuditEntry) error
 }
 
@@ -31,7 +36,7 @@ type Book interface {
 type Campaigns interface {
 	// ListCampaigns returns up to limit campaigns, newest first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
-	// Overview reads a campaign with its outcomes.
+	// Overview returns a campaign with its outcomes but no contents. The error wraps campaign.ErrNotFound if there is none.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 }
 

@@ -17,7 +17,9 @@ import (
 
 // Store reads files.
 type Store interface {
+	// MediaFiles returns the files of a tenant, ordered by hash.
 	MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error)
+	// Media returns a file. The error wraps campaign.ErrNotFound if there is none.
 	Media(ctx context.Context, tenant, hash string) (mediafile.File, error)
 }
 

@@ -22,17 +22,20 @@ import (
 
 // Store reads counts, campaigns, and what can need attention.
 type Store interface {
+	// Days returns the days with counts between two dates, both included, in order.
 	Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error)
 	// RecentCampaigns returns campaigns that go before a time, those that go last first.
 	RecentCampaigns(ctx context.Context, tenant string, before time.Time, limit int32) ([]campaign.Listed, error)
 	// NextCampaigns returns campaigns that go from a time on, those that go first first.
 	NextCampaigns(ctx context.Context, tenant string, from time.Time, limit int32) ([]campaign.Listed, error)
-	// WaitingCampaigns returns campaigns with batches that wait.
+	// WaitingCampaigns returns campaigns with batches that are paused or closed.
 	WaitingCampaigns(ctx context.Context, tenant string, limit int) ([]campaign.ID, error)
 	// StandingsAndResults returns the summaries and the stored results of at most 33 campaigns.
 	StandingsAndResults(ctx context.Context, tenant string, ids []string) (map[string]campaign.Summary, map[string]campaign.Results, error)
 	web.CampaignStore
+	// Attention returns what can need attention on a date, and the endpoints.
 	Attention(ctx context.Context, tenant, date string) (account.Attention, []delivery.WatchedEndpoint, error)
+	// Submissions returns the submissions of a tenant. The error wraps campaign.ErrDamaged if one cannot be read.
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 	// CountDoubts returns the number of replies that may be opt-outs and wait for a decision, up to limit.
 	CountDoubts(ctx context.Context, tenant string, limit int) (int, error)

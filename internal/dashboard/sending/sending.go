@@ -21,31 +21,38 @@ import (
 	"campaign-dispatch/internal/reach/suppression"
 )
 
-// Store reads campaigns, submissions, templates and agents. The error wraps campaign.ErrNotFound if
-// there is none.
+// Store reads campaigns, submissions, templates and agents.
 type Store interface {
 	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+	// ArchivedTemplates returns the IDs of the archived templates.
 	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
+	// Template returns the current version. The error wraps campaign.ErrNotFound if there is no such template.
 	Template(ctx context.Context, id string) (campaign.Template, error)
+	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	// Overview returns a campaign with its outcomes but no contents. The error wraps campaign.ErrNotFound if there is none.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Dispatched returns a campaign without its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Submissions returns the submissions of a tenant. The error wraps campaign.ErrDamaged if one cannot be read.
 	Submissions(ctx context.Context, tenant string) ([]submission.Submission, error)
 	// ApprovalFrom returns 0 for never.
 	ApprovalFrom(ctx context.Context, tenant string) (int, error)
 	// SaveApprovalFrom writes the entries of the audit log with the change. The error wraps campaign.ErrLostRace if
 	// the stored number is not was.
 	SaveApprovalFrom(ctx context.Context, tenant string, was, from int, audit ...account.AuditEntry) error
+	// Tenant returns a tenant. The error wraps campaign.ErrNotFound if there is none.
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 	// Lists returns the lists of numbers that get no messages, deleted ones included.
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	// Agent returns an agent. The error wraps campaign.ErrNotFound if there is none.
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
-	// CreateRecipients and Find make and find lists of recipients. A refused request and a missing list
-	// return a *httpapi.Problem.
-	// CreateRecipients returns the existing export if the ID is used.
+	// CreateRecipients makes a list of recipients, or returns the existing one. A refused request returns a *httpapi.Problem.
 	CreateRecipients(ctx context.Context, id campaign.ID, exportID string, who export.Audience) (export.Export, error)
+	// Find returns a list of recipients. If there is none, the error is a *httpapi.Problem.
 	Find(ctx context.Context, id campaign.ID, exportID string) (export.Export, error)
 }
 
@@ -53,30 +60,43 @@ type Store interface {
 // the submission as it is then. The error is intake.ErrStale, with what is stored, if somebody has saved
 // the draft since the form was opened.
 type Intake interface {
+	// Submission returns a submission. The error wraps campaign.ErrNotFound if there is none.
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
+	// Start starts an upload, or continues the same one. It returns the numbers of the chunks that have arrived.
 	Start(ctx context.Context, asked submission.Submission) (submission.Submission, []int, error)
+	// ChunkURL returns where a chunk is sent with PUT. The error wraps campaign.ErrNotFound if nothing is being uploaded.
 	ChunkURL(ctx context.Context, sub submission.Submission, chunk int) (string, error)
+	// Finish ends an upload whose chunks have arrived. It can be repeated.
 	Finish(ctx context.Context, sub submission.Submission) error
+	// FinishDraft is Finish for a file that is kept as a draft.
 	FinishDraft(ctx context.Context, sub submission.Submission, entry account.AuditEntry) error
+	// Take begins to check the file of a form. The error wraps campaign.ErrNotFound if there is no such file.
 	Take(ctx context.Context, asked submission.Submission, from intake.FormFile) (submission.Submission, error)
 	// SaveDraft returns intake.ErrState if the submission is no draft any more and cannot become one.
 	SaveDraft(
 		ctx context.Context, asked submission.Submission, from intake.FormFile, entry account.AuditEntry,
 	) (submission.Submission, error)
+	// HasFile reports whether the form needs no other file.
 	HasFile(ctx context.Context, sub submission.Submission) (bool, error)
+	// Check begins to read the file with the columns, again if it was read.
 	Check(ctx context.Context, sub submission.Submission, columns submission.Chosen, t campaign.Template) error
 	// Read reads the file in another way.
 	Read(ctx context.Context, sub submission.Submission, reading submission.Reading, t campaign.Template) error
+	// TooLate reports whether the time of sending has passed or is too close.
 	TooLate(sub submission.Submission) bool
+	// Quote returns what a checked campaign costs now.
 	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
+	// NeedsApproval reports whether a second person has to approve it.
 	NeedsApproval(ctx context.Context, sub submission.Submission) (bool, error)
 	// Decide returns intake.ErrNeedsApproval, with the submission, if a second person has to approve it.
 	Decide(ctx context.Context, step intake.Step) (submission.Submission, error)
+	// LeftOut yields the lines that get no message, in the order of the file.
 	LeftOut(ctx context.Context, sub submission.Submission) iter.Seq2[submission.LeftOut, error]
 	// FirstLines returns the first lines of each kind that get no message, or are noted.
 	FirstLines(ctx context.Context, sub submission.Submission, most int) ([]submission.LeftOut, error)
 	// Words returns the first words with accents, as they were read.
 	Words(ctx context.Context, sub submission.Submission) ([]string, error)
+	// Message returns the message at a position, from 0. The error wraps campaign.ErrNotFound if there is none.
 	Message(ctx context.Context, sub submission.Submission, at int) (line int, vars map[string]string, err error)
 }
 

@@ -21,19 +21,27 @@ import (
 	"campaign-dispatch/internal/settings"
 )
 
-// Store reads templates. The error wraps campaign.ErrNotFound if there is none.
+// Store reads templates.
 type Store interface {
 	// Templates returns a tenant's templates. Of their contents, only the form and the thumbnail are read.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+	// Template returns the current version. The error wraps campaign.ErrNotFound if there is no such template.
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	// TemplateVersionsFrom returns up to limit versions, newest first, from the version newest.
 	TemplateVersionsFrom(ctx context.Context, id string, newest, limit int) ([]campaign.Template, error)
+	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	// MediaFiles returns the files of a tenant, ordered by hash.
 	MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error)
+	// ArchiveTemplate marks a template as archived. It can be repeated.
 	ArchiveTemplate(ctx context.Context, tenant, id string) error
+	// RestoreTemplate removes the mark. It can be repeated.
 	RestoreTemplate(ctx context.Context, tenant, id string) error
+	// TemplateArchived reports whether a template is archived.
 	TemplateArchived(ctx context.Context, tenant, id string) (bool, error)
+	// ArchivedTemplates returns the IDs of the archived templates.
 	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
+	// TestNumbers returns the saved numbers, of revision 0 for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	TestNumbers(ctx context.Context, tenant string) (account.TestNumbers, error)
 	// SaveTestNumbers writes the entries of the audit log with the change. The error wraps campaign.ErrLostRace if
 	// n.Revision is not the stored one.

@@ -39,11 +39,13 @@ func OwnTemplate(p *Page, id string, read func(ctx context.Context, id string) (
 // has.
 type CampaignStore interface {
 	reach.Store
-	// Overview reads a campaign with its outcomes.
+	// Overview returns a campaign with its outcomes but no contents. The error wraps campaign.ErrNotFound if there is none.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// KeepResults stores results without their opt-outs, unless newer ones are stored.
 	KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error
+	// Templates returns the templates of a tenant. Of their contents, only the form and the thumbnail are read.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
+	// Credentials returns the credentials of a tenant, revoked ones included.
 	Credentials(ctx context.Context, tenant string) ([]account.Credential, error)
 }
 

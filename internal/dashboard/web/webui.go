@@ -27,17 +27,20 @@ const Root = "/dashboard"
 
 // Store stores the audit log and the used tokens of forms, and reads how tenants are shown.
 type Store interface {
+	// Audit writes an entry.
 	Audit(ctx context.Context, e account.AuditEntry) error
 	// AuditForm is Audit for a sent form. A double click writes one entry.
 	AuditForm(ctx context.Context, e account.AuditEntry) error
 	// UseForm marks a form's token as used. It reports whether the token was
 	// unused.
 	UseForm(ctx context.Context, tenant, token string) (bool, error)
+	// Brand returns the brand of a tenant, of revision 0 if it has none.
 	Brand(ctx context.Context, tenant string) (account.Brand, error)
 }
 
 // Pages are the pages of an area.
 type Pages interface {
+	// Register declares the routes of the area.
 	Register(ui *UI, mux *http.ServeMux)
 }
 

@@ -20,17 +20,22 @@ import (
 
 // Store reads endpoints, their state and their failures.
 type Store interface {
+	// Endpoints returns the endpoints of a tenant, disabled ones included.
 	Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error)
+	// Endpoint returns an endpoint. The error wraps campaign.ErrNotFound if there is none.
 	Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error)
+	// Circuit returns the circuit of an endpoint. Without one, only Tenant and EndpointID are set.
 	Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error)
+	// HourlyPosts returns the hours with posts since an instant, in order.
 	HourlyPosts(ctx context.Context, tenant, endpointID string, since time.Time) ([]delivery.HourlyPosts, error)
-	// FailuresBefore and KeptPostsBefore return the last failures and kept posts before a place, newest first. The
-	// posts have no answers.
+	// FailuresBefore returns up to limit failures before a place, newest first.
 	FailuresBefore(ctx context.Context, tenant, endpointID string, before delivery.Place, limit int) ([]delivery.Failure, error)
+	// KeptPostsBefore is FailuresBefore for kept posts, without their answers.
 	KeptPostsBefore(ctx context.Context, tenant, endpointID string, before delivery.Place, limit int) ([]delivery.KeptPost, error)
-	// FailuresAbout and KeptPostsAbout return those about a message after a time, and posts that do not name theirs, among
-	// the last limit. looked is the time of the oldest that was looked at, zero for all.
+	// FailuresAbout returns those about a message after a time, and those that do not name theirs, among the last limit.
+	// looked is the time of the oldest that was looked at, zero for all.
 	FailuresAbout(ctx context.Context, tenant, endpointID, messageID string, after time.Time, limit int) (about []delivery.Failure, looked time.Time, err error)
+	// KeptPostsAbout is FailuresAbout for kept posts, without their answers.
 	KeptPostsAbout(ctx context.Context, tenant, endpointID, messageID string, after time.Time, limit int) (about []delivery.KeptPost, looked time.Time, err error)
 	// KeptPost returns the kept post of a webhook at a time. The error wraps
 	// campaign.ErrNotFound if there is none.
@@ -42,7 +47,7 @@ type Store interface {
 	Deliveries(ctx context.Context, tenant, endpointID string, ids []string) (map[string]delivery.Delivery, error)
 	// FindBatch returns an error that wraps campaign.ErrNotFound if there is no batch with the key.
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
-	// Dispatched reads a campaign without its outcomes.
+	// Dispatched returns a campaign without its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Standings returns the summaries of up to 50 campaigns by ID.
 	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
@@ -50,8 +55,11 @@ type Store interface {
 
 // Messages reads the messages of campaigns and their events.
 type Messages interface {
+	// Find returns a page of the messages of a campaign. An invalid search returns a *httpapi.Problem.
 	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)
+	// Contents returns messages of a batch by index. The error is a *httpapi.Problem if they are deleted.
 	Contents(ctx context.Context, b campaign.Batch, indexes []int) (map[int]campaign.Message, error)
+	// EventsOf returns the changes of a message, and then its taps. The error is a *httpapi.Problem if they are deleted.
 	EventsOf(ctx context.Context, b campaign.Batch, index int) ([]query.Event, error)
 }
 

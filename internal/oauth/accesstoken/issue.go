@@ -29,8 +29,9 @@ type Claims struct {
 	Scope    string // space-separated
 }
 
-// Keys returns the current public keys. The first one belongs to the signing key.
+// Keys has the public keys.
 type Keys interface {
+	// Keys returns the public keys that verify tokens now. The first one signs.
 	Keys(ctx context.Context) ([]Key, error)
 }
 

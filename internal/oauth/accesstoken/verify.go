@@ -27,6 +27,7 @@ var ErrInvalid = errors.New("invalid access token")
 // Authorizer verifies the access token of a request. The claims are returned beside the
 // error of a token that lacks the scope.
 type Authorizer interface {
+	// Authorize returns the claims of a token. A refused request returns a *httpapi.Problem.
 	Authorize(r *http.Request, issuer, scope string) (Claims, error)
 }
 
@@ -154,8 +155,9 @@ func (v *Verifier) judge(c wireClaims, k Key) error {
 	return nil
 }
 
-// Credentials reads credentials. The error wraps campaign.ErrNotFound if there is none.
+// Credentials reads credentials.
 type Credentials interface {
+	// Credential returns a credential. The error wraps campaign.ErrNotFound if there is none.
 	Credential(ctx context.Context, clientID string) (account.Credential, error)
 }
 

@@ -21,15 +21,19 @@ import (
 
 // Store reads campaigns, and reads and writes the counts of days.
 type Store interface {
+	// Tenants returns all tenants, ordered by ID.
 	Tenants(ctx context.Context) ([]campaign.Tenant, error)
+	// ListCampaigns returns up to limit campaigns after a cursor, "" for the beginning, those that go last first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
 	// Standings returns the summaries of at most 50 campaigns.
 	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
+	// Overview returns a campaign with its outcomes but no contents. The error wraps campaign.ErrNotFound if there is none.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// LoggedOptOuts yields the opt-outs that arrived at an instant or later.
 	LoggedOptOuts(ctx context.Context, tenant string, arrived time.Time) iter.Seq2[reaction.LoggedOptOut, error]
+	// Days returns the days with counts between two dates, both included, in order.
 	Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error)
-	// SetDay replaces a day if its version is the one that was read.
+	// SetDay replaces a day if its version is the one that was read, and reports whether it did.
 	SetDay(ctx context.Context, tenant string, d campaign.Day) (bool, error)
 }
 

@@ -17,10 +17,15 @@ import (
 
 // Store reads and deletes campaigns.
 type Store interface {
+	// Lifetime returns the lifetime of a campaign. The error wraps campaign.ErrNotFound if there is none.
 	Lifetime(ctx context.Context, id campaign.ID) (campaign.Lifetime, error)
+	// PostponeExpiry sets the next check. A campaign that has changed is unchanged, which is not an error.
 	PostponeExpiry(ctx context.Context, l campaign.Lifetime, next time.Time) error
+	// StartExpiry marks a campaign that has not changed as being deleted until lease, and reports whether it did.
 	StartExpiry(ctx context.Context, l campaign.Lifetime, lease time.Time) (bool, error)
+	// ExpireRows deletes some rows of a campaign, and reports whether none but its last two are left.
 	ExpireRows(ctx context.Context, id campaign.ID) (done bool, err error)
+	// EndExpiry deletes the last rows, so that the name and the ID can be used again.
 	EndExpiry(ctx context.Context, l campaign.Lifetime) error
 }
 

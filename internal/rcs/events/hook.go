@@ -25,8 +25,9 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-// Agents reads the provider's agents. Agent returns an error that wraps campaign.ErrNotFound if there is none.
+// Agents reads the provider's agents.
 type Agents interface {
+	// Agent returns an agent. The error wraps campaign.ErrNotFound if there is none.
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
 	// Agents returns all agents, possibly without webhook tokens.
 	Agents(ctx context.Context) ([]campaign.Agent, error)

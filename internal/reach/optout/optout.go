@@ -25,6 +25,7 @@ type Store interface {
 	OptOuts(ctx context.Context, tenant string) ([]campaign.OptOuts, error)
 	// OptOutShard returns one shard. Its Version is 0 if it does not exist.
 	OptOutShard(ctx context.Context, tenant string, shard int) (campaign.OptOuts, error)
+	// OptOutParts returns up to 100 parts of a shard by ID, without those that do not exist.
 	OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error)
 	// SwapOptOuts writes the next version of a shard if its stored Version is still
 	// o's, writes the parts that have their numbers, and deletes the parts in gone. It

@@ -20,12 +20,17 @@ import (
 
 // Store reads and updates batches.
 type Store interface {
+	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// Tenant returns a tenant. The error wraps campaign.ErrNotFound if there is none.
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
+	// StartRelease moves a due batch to releasing with its agent, and reports whether it did.
 	StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error)
-	// EndRelease keeps the next check of a batch if keep is set.
+	// EndRelease moves a releasing batch to sending, and reports whether it did. It keeps the next check if keep is set.
 	EndRelease(ctx context.Context, b campaign.Batch, nextCheck time.Time, keep bool) (bool, error)
+	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
+	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
@@ -153,8 +158,9 @@ func (r Releaser) hours(ctx context.Context, b campaign.Batch) (reach.Hours, err
 	return reach.Load(ctx, r.Store, p, b)
 }
 
-// Schedules sends a message to the release queue at an instant.
+// Schedules sends messages to the release queue.
 type Schedules interface {
+	// At schedules a message by its name. One that is scheduled already is not an error.
 	At(ctx context.Context, name string, at time.Time, body []byte) error
 }
 

@@ -25,7 +25,9 @@ import (
 
 // Store reads the batches of log entries and the endpoints of tenants.
 type Store interface {
+	// Identity returns which batch has a key. The error wraps campaign.ErrNotFound if there is none, or campaign.ErrDamaged.
 	Identity(ctx context.Context, key campaign.BatchKey) (campaign.BatchRef, error)
+	// Endpoints returns the endpoints of a tenant, disabled ones included.
 	Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error)
 }
 

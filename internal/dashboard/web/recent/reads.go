@@ -13,8 +13,11 @@ import (
 
 // ReadStore reads campaigns, the newest first, with their outcomes, and Standings of at most 50 campaigns.
 type ReadStore interface {
+	// ListCampaigns returns up to limit campaigns after a cursor, "" for the beginning, those that go last first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
+	// Standings returns the summaries of campaigns by ID, without those that do not exist.
 	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
+	// Overview returns a campaign with its outcomes but no contents. The error wraps campaign.ErrNotFound if there is none.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 }
 

@@ -10,7 +10,9 @@ import (
 
 // Store reads campaigns, the newest first, and the stored results of at most 50 campaigns.
 type Store interface {
+	// ListCampaigns returns up to limit campaigns after a cursor, "" for the beginning, those that go last first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
+	// Results returns the stored results of campaigns by ID, without those that have none.
 	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error)
 }
 

@@ -206,6 +206,7 @@ func (d *Dashboard) Audited() []string {
 
 // AuditLog reads the entries of a tenant.
 type AuditLog interface {
+	// AuditLog returns up to limit entries, newest first, and the next cursor, "" at the end.
 	AuditLog(ctx context.Context, tenant, older string, limit int) ([]account.AuditEntry, string, error)
 }
 

@@ -32,7 +32,9 @@ type Store interface {
 
 // Blobs stores segments.
 type Blobs interface {
+	// Get returns an object. The error wraps campaign.ErrNotFound if there is none.
 	Get(ctx context.Context, key string) ([]byte, error)
+	// Put writes an object, or replaces it.
 	Put(ctx context.Context, key string, body []byte, contentType string) error
 	// Renew sets the time of an object to now. The error wraps campaign.ErrNotFound if there is none.
 	Renew(ctx context.Context, key string) error

@@ -38,10 +38,13 @@ func (b *Book) renew(ctx context.Context, before, after []suppression.Segment) e
 // Cleaner deletes segments that no row names.
 type Cleaner struct {
 	Rows interface {
+		// Lists returns the lists of a tenant, deleted ones included, ordered by name.
 		Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	}
 	Objects interface {
+		// List yields the objects with the prefix, ordered by key.
 		List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error]
+		// Delete deletes an object. A missing one is not an error.
 		Delete(ctx context.Context, key string) error
 	}
 	Now func() time.Time

@@ -17,12 +17,15 @@ import (
 
 // Lists reads and changes lists.
 type Lists interface {
+	// Change changes or creates a list. Errors are those of package suppression, and campaign.ErrNotFound if it must exist.
 	Change(ctx context.Context, tenant, name string, c suppression.Change, e account.AuditEntry) (suppression.List, error)
+	// Delete deletes a list. The error wraps campaign.ErrNotFound if there is none.
 	Delete(ctx context.Context, tenant, name string, e account.AuditEntry) error
 }
 
-// Store reads lists, deleted ones included.
+// Store reads lists.
 type Store interface {
+	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
 	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 }
 

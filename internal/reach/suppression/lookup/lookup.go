@@ -39,9 +39,11 @@ const (
 // Cache looks numbers up in the lists of tenants.
 type Cache struct {
 	Store interface {
+		// Lists returns the lists of a tenant, deleted ones included, ordered by name.
 		Lists(ctx context.Context, tenant string) ([]suppression.List, error)
 	}
 	Blobs interface {
+		// Get returns an object. The error wraps campaign.ErrNotFound if there is none.
 		Get(ctx context.Context, key string) ([]byte, error)
 	}
 	Now func() time.Time
