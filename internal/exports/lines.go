@@ -116,11 +116,8 @@ func (m *Maker) histories(ctx context.Context, b campaign.Batch, sequence int) (
 }
 
 // messages returns the messages of a batch. They are empty if they have expired.
-func (m *Maker) messages(ctx context.Context, b campaign.Batch) (messages []campaign.Message, err error) {
-	err = payload.OfLatest(ctx, m.Store.Batch, m.Blobs, b, func(b campaign.Batch) (err error) {
-		messages, err = payload.ReadAll(ctx, m.Blobs, b)
-		return err
-	})
+func (m *Maker) messages(ctx context.Context, b campaign.Batch) ([]campaign.Message, error) {
+	messages, err := payload.LatestAll(ctx, m.Store.Batch, m.Blobs, b)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return make([]campaign.Message, b.Accepted), nil
 	}

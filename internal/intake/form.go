@@ -104,13 +104,7 @@ func room(all []submission.Submission, next submission.Submission) error {
 // the former one. The error is ErrStale if somebody has saved the draft meanwhile, and wraps
 // campaign.ErrNotFound if the file does not exist. Invalid input returns a *inputerr.Error.
 func (s *Service) Take(ctx context.Context, asked submission.Submission, from FormFile) (submission.Submission, error) {
-	return again(ctx, func() (submission.Submission, error) {
-		a, err := s.answer(ctx, asked, from)
-		if err != nil {
-			return asked, err
-		}
-		return s.take(ctx, a)
-	})
+	return s.judgeForm(ctx, asked, from, s.take)
 }
 
 // SaveDraft keeps what is entered in a form, with its file. A form without a name or a file is kept
@@ -119,12 +113,22 @@ func (s *Service) Take(ctx context.Context, asked submission.Submission, from Fo
 func (s *Service) SaveDraft(
 	ctx context.Context, asked submission.Submission, from FormFile, entry account.AuditEntry,
 ) (submission.Submission, error) {
+	return s.judgeForm(ctx, asked, from, func(ctx context.Context, a answered) (submission.Submission, error) {
+		return s.saveDraft(ctx, a, entry)
+	})
+}
+
+// judgeForm judges a form by what is stored, anew if somebody else saves the submission meanwhile.
+func (s *Service) judgeForm(
+	ctx context.Context, asked submission.Submission, from FormFile,
+	judge func(ctx context.Context, a answered) (submission.Submission, error),
+) (submission.Submission, error) {
 	return again(ctx, func() (submission.Submission, error) {
 		a, err := s.answer(ctx, asked, from)
 		if err != nil {
 			return asked, err
 		}
-		return s.saveDraft(ctx, a, entry)
+		return judge(ctx, a)
 	})
 }
 

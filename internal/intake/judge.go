@@ -1,15 +1,9 @@
 package intake
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
-	"iter"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
@@ -143,10 +137,7 @@ func invalid(m submission.Message, why dispatch.Rejection) submission.LeftOut {
 }
 
 func withheldLine(m submission.Message, why reach.Why) submission.LeftOut {
-	if why.Code == campaign.CodeOptedOut {
-		return leftOut(m, submission.KindOptedOut, "", "")
-	}
-	l := leftOut(m, submission.KindSuppressed, "", "")
+	l := leftOut(m, submission.Kind(why.Code), "", "")
 	l.List = why.List
 	return l
 }
@@ -212,59 +203,4 @@ func leftOut(m submission.Message, kind submission.Kind, code, column string) su
 		l.Meant = e164.Number(m.Number).String()
 	}
 	return l
-}
-
-func encodeOut(all []submission.LeftOut) []byte {
-	var b bytes.Buffer
-	lines := json.NewEncoder(&b)
-	lines.SetEscapeHTML(false)
-	for _, l := range all {
-		_ = lines.Encode(l) // texts and numbers always encode
-	}
-	return b.Bytes()
-}
-
-// eachLeftOut yields the lines that were left out, in the order of the file, of some of their files. Erasures delete lines.
-func eachLeftOut(ctx context.Context, blobs Blobs, sub submission.Submission, numbers []int) iter.Seq2[submission.LeftOut, error] {
-	return func(yield func(submission.LeftOut, error) bool) {
-		for some := range slices.Chunk(numbers, atOnce) {
-			lines, err := readOuts(ctx, blobs, sub, some)
-			if err != nil {
-				yield(submission.LeftOut{}, err)
-				return
-			}
-			for line := range bytes.Lines(lines) {
-				var l submission.LeftOut
-				if err := json.Unmarshal(line, &l); err != nil {
-					yield(l, fmt.Errorf("lines of a submission: %w", campaign.ErrDamaged))
-					return
-				}
-				if !yield(l, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// allOuts returns the numbers of all files of lines that were left out.
-func allOuts(sub submission.Submission) (numbers []int) {
-	for n := range sub.Check.Outs {
-		numbers = append(numbers, n+1)
-	}
-	return numbers
-}
-
-// readOuts returns the lines of some files at once: a large list has a thousand of them.
-func readOuts(ctx context.Context, blobs Blobs, sub submission.Submission, numbers []int) ([]byte, error) {
-	files := make([][]byte, len(numbers))
-	all, ctx := errgroup.WithContext(ctx)
-	for i, number := range numbers {
-		all.Go(func() (err error) {
-			files[i], err = blobs.Get(ctx, sub.OutKey(number))
-			return err
-		})
-	}
-	err := all.Wait()
-	return bytes.Join(files, nil), err
 }

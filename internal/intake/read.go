@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -179,7 +178,7 @@ func fileFault(err error) error {
 // readPart reads, checks and writes the next part. It returns false after the last one.
 func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err error) {
 	next := r.Submission
-	next.Check.Findings = clone(next.Check.Findings)
+	next.Check.Findings = next.Check.Findings.Clone()
 	lines, unread, more, err := r.readLines(rows, &next)
 	if err != nil {
 		return false, err
@@ -261,7 +260,7 @@ func (r *reader) write(ctx context.Context, next *submission.Submission, j judge
 	}
 	if len(j.out) > 0 {
 		next.Check.Outs++
-		put(next.OutKey(next.Check.Outs), encodeOut(j.out))
+		put(next.OutKey(next.Check.Outs), submission.EncodeLeftOut(j.out))
 	}
 	err := steps.Wait()
 	if errors.Is(err, campaign.ErrLostRace) {
@@ -282,15 +281,6 @@ func (r *reader) restart(ctx context.Context) error {
 		return err
 	}
 	return queue(ctx, r.Tasks, r.ID, 0)
-}
-
-// clone returns findings whose lists can be changed.
-func clone(f submission.Findings) submission.Findings {
-	f.Doubled = slices.Clone(f.Doubled)
-	f.General, f.Omitted, f.Rejected = slices.Clone(f.General), slices.Clone(f.Omitted), slices.Clone(f.Rejected)
-	f.Abroad, f.Outs = slices.Clone(f.Abroad), slices.Clone(f.Outs)
-	f.Suppressed, f.Zones, f.ByZones = maps.Clone(f.Suppressed), maps.Clone(f.Zones), maps.Clone(f.ByZones)
-	return f
 }
 
 func chain(before string, body []byte) string {
@@ -379,20 +369,15 @@ func beginsWithPerson(header []string) bool {
 func match(sub *submission.Submission, rows *sheet.File, variables []string, known map[string]string) {
 	header := rows.Columns
 	found := sheet.Match(header, variables)
-	knownOr := func(value string, column int) int {
+	found.Each(func(value string, column *int) {
 		name, ok := known[value]
 		if !ok || slices.Contains(header, value) {
-			return column
+			return
 		}
 		if at := slices.IndexFunc(header, func(c string) bool { return sheet.Fold(c) == name }); at >= 0 {
-			return at
+			*column = at
 		}
-		return column
-	}
-	found.Phone, found.UID = knownOr("phone", found.Phone), knownOr("uid", found.UID)
-	for n, v := range found.Values {
-		found.Values[n].Column = knownOr(v.Name, v.Column)
-	}
+	})
 	var names []string
 	for _, name := range header {
 		names = append(names, sheet.Cut(name, maxHeader))

@@ -69,18 +69,14 @@ func moved(ctx context.Context, store Store, sub submission.Submission) (submiss
 
 func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
 	number := sub.Sending.Parts + 1
-	file, err := w.Blobs.Get(ctx, sub.PartKey(number))
+	c, err := readCall(ctx, w.Blobs, sub, number)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return sub, &fault{code: faultFileGone}
 	}
 	if err != nil {
 		return sub, err
 	}
-	p, people, err := submission.DecodePart(file)
-	if err != nil {
-		return sub, err
-	}
-	sent, err := w.accept(ctx, part(p).call(sub, number, people))
+	sent, err := w.accept(ctx, c)
 	progress := &sub.Sending
 	wrong, ok := errors.AsType[*fault](err)
 	switch {
@@ -92,7 +88,7 @@ func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submi
 		progress.Parts = number
 		progress.Accepted += sent.Accepted
 		progress.Rejected += sent.Rejected
-		progress.Erased += people - sent.Accepted
+		progress.Erased += c.People - sent.Accepted
 	}
 	return w.save(ctx, sub)
 }
@@ -127,6 +123,16 @@ func (w *Worker) finish(ctx context.Context, sub submission.Submission) error {
 	}
 	metrics.Add(ctx, metrics.SubmissionsSent, 1)
 	return nil
+}
+
+// readCall reads the dispatch call of a part, by its number from 1.
+func readCall(ctx context.Context, blobs Blobs, sub submission.Submission, number int) (c dispatch.Call, err error) {
+	file, err := blobs.Get(ctx, sub.PartKey(number))
+	if err != nil {
+		return c, err
+	}
+	p, people, err := submission.DecodePart(file)
+	return part(p).call(sub, number, people), err
 }
 
 type part []submission.Message

@@ -6,8 +6,6 @@
 package phone
 
 import (
-	"strconv"
-
 	"github.com/nyaruka/phonenumbers"
 
 	"campaign-dispatch/internal/phone/e164"
@@ -78,12 +76,7 @@ func parseForeign(digits []byte) (e164.Number, *e164.Rejection) {
 	if !phonenumbers.IsValidNumber(parsed) {
 		return 0, rejectForeign(parsed)
 	}
-	formatted := phonenumbers.Format(parsed, phonenumbers.E164)
-	n, err := strconv.ParseUint(formatted[1:], 10, 64)
-	if err != nil {
-		return 0, e164.RejectForeignLength
-	}
-	return e164.Number(n), nil
+	return e164.FromText(phonenumbers.Format(parsed, phonenumbers.E164)), nil
 }
 
 // hasCallingCode reports whether the digits start with a country code. No code is a prefix of another.

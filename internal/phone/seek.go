@@ -20,7 +20,7 @@ type Sought struct {
 
 // Seek reads the number that somebody searches for. found is false for a text without digits.
 func Seek(text string) (s Sought, found bool) {
-	s.Digits = digitsOf(withoutZeros(text))
+	s.Digits = Digits(withoutZeros(text))
 	forms := dialled(s.Digits)
 	for _, form := range forms {
 		if n, rejection := Parse([]byte(form)); rejection == nil && s.Valid == 0 {
@@ -62,7 +62,7 @@ func (s Sought) String() string {
 
 // WrittenAs reports whether a rejected number is the sought one: as received, or as corrected in the reason.
 func (s Sought) WrittenAs(phone, reason string) bool {
-	return s.Digits == digitsOf(phone) || s.Digits == digitsOf(withoutZeros(phone)) || s.WrittenIn(phone) || s.namedBy(reason)
+	return s.Digits == Digits(phone) || s.Digits == Digits(withoutZeros(phone)) || s.WrittenIn(phone) || s.namedBy(reason)
 }
 
 // WrittenIn reports whether a text of any kind is the number, as dispatch would parse it without its
@@ -70,7 +70,7 @@ func (s Sought) WrittenAs(phone, reason string) bool {
 // missing ninth digit. A number in any other refused form is found as it was written, if it is long enough to be a number.
 func (s Sought) WrittenIn(text string) bool {
 	text = plainDigits(text)
-	if len(digitsOf(text)) < shortestNumber {
+	if len(Digits(text)) < shortestNumber {
 		return false
 	}
 	return s.writtenBy(text) || slices.ContainsFunc(strings.FieldsFunc(text, separates), s.writtenInRun)
@@ -83,7 +83,7 @@ func separates(r rune) bool {
 
 // writtenBy reports whether the digits of a text are the number.
 func (s Sought) writtenBy(text string) bool {
-	return slices.ContainsFunc(dialled(digitsOf(text)), s.meant)
+	return slices.ContainsFunc(dialled(Digits(text)), s.meant)
 }
 
 // writtenInRun reports whether groups of digits that follow each other are the number. A run that is a valid number is
@@ -167,7 +167,7 @@ const shortestText = 8
 
 // MayBeNumber reports whether a text has as many digits as a local number, and no date.
 func MayBeNumber(text string) bool {
-	return len(strings.TrimPrefix(digitsOf(text), "+")) >= shortestText && !date().MatchString(text)
+	return len(strings.TrimPrefix(Digits(text), "+")) >= shortestText && !date().MatchString(text)
 }
 
 var date = pattern.AtFirstUse(`\b([0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}|[0-9]{2}[-/.][0-9]{2}[-/.][0-9]{4})\b`)
@@ -187,8 +187,8 @@ func withoutZeros(text string) string {
 	return text
 }
 
-// digitsOf returns the digits of a text, with a leading + if there is one.
-func digitsOf(text string) string {
+// Digits returns the digits of a text, with a leading + if there is one.
+func Digits(text string) string {
 	text = plainDigits(text)
 	first := strings.IndexFunc(text, isDigit)
 	if first < 0 {

@@ -193,7 +193,7 @@ func visible(s string) string {
 func withoutPlaceholder(s string) string {
 	for _, carrier := range []string{"xx", "XX", "**"} {
 		before, after, found := strings.Cut(s, carrier)
-		if found && slices.Contains([]string{"0", "550", "+550"}, digitsOf(before)) {
+		if found && slices.Contains([]string{"0", "550", "+550"}, Digits(before)) {
 			return before + after
 		}
 	}

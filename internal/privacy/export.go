@@ -237,11 +237,7 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 	if _, in, err := p.in(c.sets[b.Ordinal]); err != nil || !in {
 		return nil, err
 	}
-	var messages []campaign.Message
-	err := payload.OfLatest(ctx, p.Store.Campaigns.Batch, p.Blobs, b, func(b campaign.Batch) (err error) {
-		messages, err = payload.ReadAll(ctx, p.Blobs, b)
-		return err
-	})
+	messages, err := payload.LatestAll(ctx, p.Store.Campaigns.Batch, p.Blobs, b)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return []Message{deleted(placeOf(c, b))}, nil
 	}

@@ -59,11 +59,8 @@ func (s *Service) Sample(ctx context.Context, ref campaign.BatchRef) (campaign.M
 	return found[0], err
 }
 
-func (s *Service) whole(ctx context.Context, b campaign.Batch) (messages []campaign.Message, err error) {
-	err = payload.OfLatest(ctx, s.Store.Batch, s.Blobs, b, func(b campaign.Batch) (err error) {
-		messages, err = payload.ReadAll(ctx, s.Blobs, b)
-		return err
-	})
+func (s *Service) whole(ctx context.Context, b campaign.Batch) ([]campaign.Message, error) {
+	messages, err := payload.LatestAll(ctx, s.Store.Batch, s.Blobs, b)
 	return messages, explain(err)
 }
 

@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/reaction"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 )
 
@@ -33,9 +32,10 @@ func (s *Service) RepliesOfRecipients(ctx context.Context, id campaign.ID, repli
 
 // ofRecipients returns the items whose phone numbers are in the campaign, in the same order.
 func ofRecipients[T any](ctx context.Context, store Store, id campaign.ID, items []T, phoneOf func(T) string) ([]T, error) {
+	numberOf := func(item T) uint64 { return uint64(e164.FromText(phoneOf(item))) }
 	numbers := map[uint64]bool{}
 	for _, item := range items {
-		numbers[numberOf(phoneOf(item))] = true
+		numbers[numberOf(item)] = true
 	}
 	in, err := recipients(ctx, store, id, numbers)
 	if err != nil {
@@ -43,7 +43,7 @@ func ofRecipients[T any](ctx context.Context, store Store, id campaign.ID, items
 	}
 	var found []T
 	for _, item := range items {
-		if in[numberOf(phoneOf(item))] {
+		if in[numberOf(item)] {
 			found = append(found, item)
 		}
 	}
@@ -82,10 +82,4 @@ func eachSet(ctx context.Context, store Store, id campaign.ID, do func(ordinal i
 		do(set.Ordinal, numbers)
 	}
 	return nil
-}
-
-// numberOf returns the digits of a phone number, 0 if it has others.
-func numberOf(phone string) uint64 {
-	number, _ := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64)
-	return number
 }

@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/phone/area"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // Policy has the rules of a tenant. The zero Policy has none: every message may go at any time.
@@ -129,12 +129,13 @@ func (h Hours) Zone(phone string) window.Zone {
 	if h.window == nil { // always open: the zone does not matter
 		return 0
 	}
-	number, _ := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64) // 0 has no zone
-	return h.ZoneOf(number)
+	return h.ZoneOf(e164.FromText(phone)) // 0 has no zone
 }
 
-// ZoneOf returns the zone of a recipient. number is an E.164 number without the +.
-func (h Hours) ZoneOf(number uint64) window.Zone { return cmp.Or(area.Zone(number), h.zone) }
+// ZoneOf returns the zone of a recipient.
+func (h Hours) ZoneOf(number e164.Number) window.Zone {
+	return cmp.Or(area.Zone(uint64(number)), h.zone)
+}
 
 // Opening is when the messages to a zone can go.
 type Opening struct {

@@ -8,12 +8,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/klauspost/compress/s2"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // maxFrame bounds the memory for a corrupt frame. No frame is larger than a dispatch call.
@@ -58,15 +57,15 @@ func (w *Writer) AddMessage(m campaign.Message) error {
 		w.AddErased()
 		return nil
 	}
-	number, err := strconv.ParseUint(strings.TrimPrefix(m.Phone, "+"), 10, 64)
-	if err != nil {
-		return fmt.Errorf("add message: invalid phone number: %w", campaign.ErrDamaged) // not the cause: it contains the phone number
+	number := e164.FromText(m.Phone)
+	if number == 0 {
+		return fmt.Errorf("add message: invalid phone number: %w", campaign.ErrDamaged)
 	}
 	values := make([][]byte, len(m.Values))
 	for i, v := range m.Values {
 		values[i] = []byte(v)
 	}
-	w.Add(number, []byte(m.UID), values)
+	w.Add(uint64(number), []byte(m.UID), values)
 	return nil
 }
 
@@ -126,7 +125,7 @@ type reader struct {
 }
 
 func (r *reader) message() campaign.Message {
-	m := campaign.Message{Phone: phone(r.uvarint()), UID: r.field()}
+	m := campaign.Message{Phone: e164.Number(r.uvarint()).String(), UID: r.field()}
 	count := r.uvarint()
 	if count > uint64(len(r.rest)) { // each value takes at least a byte
 		r.damaged = true
@@ -137,13 +136,6 @@ func (r *reader) message() campaign.Message {
 		m.Values[i] = r.field()
 	}
 	return m
-}
-
-func phone(number uint64) string {
-	if number == 0 { // see AddErased
-		return ""
-	}
-	return "+" + strconv.FormatUint(number, 10)
 }
 
 func (r *reader) field() string {

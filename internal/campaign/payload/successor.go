@@ -107,6 +107,15 @@ func OfLatest(ctx context.Context, reread Reread, blobs Blobs, b campaign.Batch,
 	}
 }
 
+// LatestAll reads all messages of the latest payload of a batch, see OfLatest.
+func LatestAll(ctx context.Context, reread Reread, blobs Blobs, b campaign.Batch) (messages []campaign.Message, err error) {
+	err = OfLatest(ctx, reread, blobs, b, func(b campaign.Batch) (err error) {
+		messages, err = ReadAll(ctx, blobs, b)
+		return err
+	})
+	return messages, err
+}
+
 // LatestFrame reads a frame of the latest payload of a batch, see OfLatest.
 func LatestFrame(ctx context.Context, reread Reread, blobs Blobs, b campaign.Batch, frame int) (messages []campaign.Message, err error) {
 	err = OfLatest(ctx, reread, blobs, b, func(b campaign.Batch) (err error) {

@@ -1,7 +1,6 @@
 package contacts
 
 import (
-	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -19,16 +18,7 @@ func toFile(p *web.Page) error { return p.Redirect(filesPath + "/" + p.R.PathVal
 
 // upload keeps the file of an import, and leads to its review.
 func (s *Pages) upload(p *web.Page) error {
-	chosen, _, err := p.R.FormFile("file")
-	if err != nil {
-		return s.refused(p, faults{Import: "people.fault.file"})
-	}
-	defer func() { _ = chosen.Close() }() // it is in memory
-	content, err := io.ReadAll(chosen)
-	if err != nil {
-		return err
-	}
-	file, err := s.Files.Put(p.R.Context(), p.Session.Tenant, content)
+	file, err := review.Keep(p, s.Files)
 	if web.FaultOf("", err) != "" {
 		return s.refused(p, faults{Import: "people.fault.file"})
 	}
@@ -36,14 +26,6 @@ func (s *Pages) upload(p *web.Page) error {
 		return err
 	}
 	return p.Redirect(filesPath + "/" + file)
-}
-
-// importReview is what an import would change. The known numbers have opted out.
-type importReview struct {
-	review.Numbers
-
-	Notice string // text key
-	Once   string
 }
 
 func (s *Pages) review(p *web.Page) error {
@@ -54,17 +36,15 @@ func (s *Pages) review(p *web.Page) error {
 	return s.showImport(p, http.StatusOK, v)
 }
 
-func (*Pages) showImport(p *web.Page, status int, v importReview) error {
-	v.Once = web.FormToken()
-	if v.Wrong {
-		status, v.Notice = http.StatusUnprocessableEntity, "review.correct_wrong"
-	}
+func (*Pages) showImport(p *web.Page, status int, v review.Numbers) error {
+	status, v = v.Answered(status)
 	return p.RenderStatus(status, "people.import_review", "people_import.html", v)
 }
 
-func (s *Pages) readImport(p *web.Page) (v importReview, err error) {
+// readImport reads what an import would change. The known numbers have opted out.
+func (s *Pages) readImport(p *web.Page) (v review.Numbers, err error) {
 	path := filesPath + "/" + p.R.PathValue("file")
-	if v.Numbers, err = review.ReadEverybody(p, s.Files, path, Path, "people.title"); err != nil || !v.Usable() {
+	if v, err = review.ReadEverybody(p, s.Files, path, Path, "people.title"); err != nil || !v.Usable() {
 		return v, err
 	}
 	v.Known, err = s.OptOuts.CountOut(p.R.Context(), p.Session.Tenant, v.Content.Numbers)

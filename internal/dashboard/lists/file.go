@@ -1,7 +1,6 @@
 package lists
 
 import (
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -19,21 +18,9 @@ func filePath(l suppression.List, file string) string { return pathOf(l) + "/fil
 
 // take keeps the file of a form, and leads to its review.
 func (s *Pages) take(p *web.Page, l suppression.List) error {
-	refused := func(key string) error {
-		return s.showList(p, http.StatusUnprocessableEntity, l, showPage{Faults: faults{File: key}})
-	}
-	chosen, _, err := p.R.FormFile("file")
-	if err != nil {
-		return refused("lists.fault.file")
-	}
-	defer func() { _ = chosen.Close() }() // it is in memory
-	content, err := io.ReadAll(chosen)
-	if err != nil {
-		return err
-	}
-	file, err := s.Files.Put(p.R.Context(), p.Session.Tenant, content)
+	file, err := review.Keep(p, s.Files)
 	if fault := web.FaultOf("lists.fault.", err); fault != "" {
-		return refused(fault)
+		return s.showList(p, http.StatusUnprocessableEntity, l, showPage{Faults: faults{File: fault}})
 	}
 	if err != nil {
 		return err
@@ -63,9 +50,7 @@ type fileReview struct {
 	suppression.List
 	review.Numbers
 
-	Notice string // text key
-	On     int    // numbers of the list now
-	Once   string
+	On int // numbers of the list now
 }
 
 // Gone returns how many numbers of the list the file does not have.
@@ -80,10 +65,7 @@ func (s *Pages) review(p *web.Page, l suppression.List) error {
 }
 
 func (*Pages) showReview(p *web.Page, status int, v fileReview) error {
-	v.Once = web.FormToken()
-	if v.Wrong {
-		status, v.Notice = http.StatusUnprocessableEntity, "review.correct_wrong"
-	}
+	status, v.Numbers = v.Answered(status)
 	return p.RenderStatus(status, "lists.file_review", "lists_file.html", v)
 }
 

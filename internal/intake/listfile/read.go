@@ -68,10 +68,9 @@ func alone(err error) bool {
 // Content are the numbers of a file. Of each kind of line it has as many as a download.
 type Content struct {
 	Numbers  numberset.Set
-	Findings submission.Findings  // what was left out and repeated
-	Refused  []submission.LeftOut // the lines without a valid number, with the one that may be meant, and those of the sheet's faults
-	Repeated []submission.LeftOut // the lines whose number an earlier line has
-	Noted    []submission.LeftOut // the lines whose number got the ninth digit, or is one of another country
+	Findings submission.Findings // what was left out, repeated and noted
+	// Lines are those lines in the order of the file, but for the repeated ones, which are the last.
+	Lines []submission.LeftOut
 
 	reading submission.Reading
 	all     []e164.Number
@@ -117,12 +116,12 @@ func (c *Content) addRows(f *sheet.File, column int) error {
 		switch {
 		case err == nil && lines > submission.MaxLines:
 			return &sheet.Error{Code: "too_many_lines"}
-		case errors.Is(err, io.EOF) || alone(err) && len(c.all)+len(c.Refused) > 0:
+		case errors.Is(err, io.EOF) || alone(err) && len(c.all)+len(c.Lines) > 0:
 			return nil
 		case err != nil:
 			return fmt.Errorf("read a file of numbers: %w", err)
 		case row.Fault != "":
-			c.refuse(submission.LeftOut{Line: row.Line, Kind: submission.KindFaulty, Code: row.Fault, Phone: row.ID(column)})
+			c.list(submission.LeftOut{Line: row.Line, Kind: submission.KindFaulty, Code: row.Fault, Phone: row.ID(column)})
 		default:
 			c.add(row.Line, row.ID(column))
 		}
@@ -142,12 +141,11 @@ func (c *Content) addHeader(line int, text string) {
 func (c *Content) add(line int, text string) {
 	number, changed := sheet.NumberOf(c.reading, line, text)
 	if why := number.Rejection; why != nil {
-		c.refuse(submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: why.Code, Phone: text, Meant: why.Meant()})
+		c.list(submission.LeftOut{Line: line, Kind: submission.KindInvalid, Code: why.Code, Phone: text, Meant: why.Meant()})
 		return
 	}
 	if kind, country := sheet.Noted(number.Number, changed); kind != "" {
-		noted := submission.LeftOut{Line: line, Kind: kind, Code: country, Phone: text, Meant: number.Number.String()}
-		c.list(&c.Noted, noted)
+		c.list(submission.LeftOut{Line: line, Kind: kind, Code: country, Phone: text, Meant: number.Number.String()})
 	}
 	c.keep(line, text, number.Number)
 }
@@ -165,20 +163,18 @@ func (c *Content) findRepeated() {
 	for i, n := range c.all {
 		at, _ := slices.BinarySearch(c.Numbers, uint64(n))
 		if seen[at] {
-			repeated := submission.LeftOut{Line: c.written[i].line, Kind: submission.KindRepeated, Phone: c.written[i].text, Meant: n.String()}
-			c.list(&c.Repeated, repeated)
+			w := c.written[i]
+			c.list(submission.LeftOut{Line: w.line, Kind: submission.KindRepeated, Phone: w.text, Meant: n.String()})
 		}
 		seen[at] = true
 	}
 }
 
-func (c *Content) refuse(l submission.LeftOut) { c.list(&c.Refused, l) }
-
 // list counts a line, and lists it unless there are enough of its kind.
-func (c *Content) list(lines *[]submission.LeftOut, l submission.LeftOut) {
+func (c *Content) list(l submission.LeftOut) {
 	c.Findings.Count(l)
 	if kind := string(l.Kind) + " " + l.Code; c.listed[kind] < mostListed {
 		c.listed[kind]++
-		*lines = append(*lines, l)
+		c.Lines = append(c.Lines, l)
 	}
 }

@@ -15,8 +15,8 @@ func TestRead_ManyRefused(t *testing.T) {
 	t.Parallel()
 	const many, listed = 200_000, 150_000
 	c, err := listfile.Read(t.Context(), []byte("telefone\n"+strings.Repeat("1\n", many)+"x\n"), 0, submission.Reading{})
-	if err != nil || c.Findings.LeftOut() != many+1 || len(c.Refused) != listed+1 || c.Refused[listed].Line != many+2 {
-		t.Errorf("%d refused, %d listed, %v", c.Findings.LeftOut(), len(c.Refused), err)
+	if err != nil || c.Findings.LeftOut() != many+1 || len(c.Lines) != listed+1 || c.Lines[listed].Line != many+2 {
+		t.Errorf("%d refused, %d listed, %v", c.Findings.LeftOut(), len(c.Lines), err)
 	}
 	_, err = listfile.Read(t.Context(), []byte("telefone\n"+strings.Repeat("1\n", submission.MaxLines+1)), 0, submission.Reading{})
 	if wrong, ok := errors.AsType[*sheet.Error](err); !ok || wrong.Code != "too_many_lines" {

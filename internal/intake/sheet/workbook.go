@@ -74,12 +74,9 @@ func openArchive(ctx context.Context, file io.ReaderAt, size int64) (*storage, *
 // SharedSize returns the size in bytes of the texts that the cells of a workbook share, as its
 // directory states it, and 0 for other files.
 func SharedSize(ctx context.Context, file io.ReaderAt, size int64) (int64, error) {
-	head := make([]byte, min(int64(len(zipMagic)), size))
-	if n, err := file.ReadAt(head, 0); err != nil && (!errors.Is(err, io.EOF) || n < len(head)) {
+	head, err := headOf(file, min(int64(len(zipMagic)), size))
+	if err != nil || !bytes.Equal(head, zipMagic) {
 		return 0, err
-	}
-	if !bytes.Equal(head, zipMagic) {
-		return 0, nil
 	}
 	content, archive, err := openArchive(ctx, file, size)
 	if err != nil {

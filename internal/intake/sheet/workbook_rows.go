@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"campaign-dispatch/internal/intake/sheet/numberformat"
+	"campaign-dispatch/internal/phone"
 )
 
 // HiddenRow is the code of a row that nobody sees in the workbook.
@@ -90,19 +91,10 @@ func (r Row) Contains(has func(text string) bool) bool {
 
 func identifier(shown, plain string) string {
 	grouped := strings.ReplaceAll(shown, ".", "") == plain
-	if plain == "" || !grouped && strings.HasSuffix(digitsOf(shown), digitsOf(plain)) {
+	if plain == "" || !grouped && strings.HasSuffix(phone.Digits(shown), phone.Digits(plain)) {
 		return shown
 	}
 	return plain
-}
-
-func digitsOf(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < '0' || r > '9' {
-			return -1
-		}
-		return r
-	}, text)
 }
 
 // Chosen returns a *Error for a workbook of which a person has to choose a sheet, for readers that cannot ask.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,11 +170,19 @@ func (f *Findings) countAbroad(line int, country string) {
 // OtherCountries returns the number of people of Accepted whose number is one of another country.
 func (f Findings) OtherCountries() int { return total(f.Abroad) }
 
-// withoutLines returns the findings with the numbers of lines, but not which.
-func (f Findings) withoutLines() Findings {
-	f.Repeated.First, f.BadURLs.First, f.Nine.First, f.Outs = nil, nil, nil, nil
+// Clone returns findings that can be changed apart.
+func (f Findings) Clone() Findings {
 	f.Rejected, f.Omitted = slices.Clone(f.Rejected), slices.Clone(f.Omitted)
 	f.Doubled, f.Abroad = slices.Clone(f.Doubled), slices.Clone(f.Abroad)
+	f.General, f.Outs = slices.Clone(f.General), slices.Clone(f.Outs)
+	f.Suppressed, f.Zones, f.ByZones = maps.Clone(f.Suppressed), maps.Clone(f.Zones), maps.Clone(f.ByZones)
+	return f
+}
+
+// withoutLines returns the findings with the numbers of lines, but not which.
+func (f Findings) withoutLines() Findings {
+	f = f.Clone()
+	f.Repeated.First, f.BadURLs.First, f.Nine.First, f.Outs = nil, nil, nil, nil
 	for _, faults := range [][]LineFault{f.Rejected, f.Omitted, f.Doubled, f.Abroad} {
 		for n := range faults {
 			faults[n].First = nil
@@ -230,6 +239,16 @@ type LeftOut struct {
 	Vars  map[string]string `json:"vars,omitempty"`
 }
 
+// Cause is what the lines of a kind have in common, see LeftOut.
+type Cause struct {
+	Kind         Kind
+	Code, Column string
+	List         int
+}
+
+// Cause returns why the line is listed.
+func (l LeftOut) Cause() Cause { return Cause{l.Kind, l.Code, l.Column, l.List} }
+
 // Kind is why a line gets no message.
 type Kind string
 
@@ -238,8 +257,8 @@ const (
 	KindFaulty     Kind = "faulty"
 	KindInvalid    Kind = "invalid"
 	KindRepeated   Kind = "repeated"
-	KindOptedOut   Kind = "opted_out"  // at the time of the check
-	KindSuppressed Kind = "suppressed" // by a list, at the time of the check
+	KindOptedOut   Kind = campaign.CodeOptedOut   // at the time of the check
+	KindSuppressed Kind = campaign.CodeSuppressed // by a list, at the time of the check
 )
 
 // The kinds of lines that get a message, and that a person sees before.
@@ -338,12 +357,18 @@ const partHeader = "campaign-dispatch part 1 people "
 
 // EncodePart encodes the messages of a part that has a number of people.
 func EncodePart(messages []Message, people int) []byte {
-	var b bytes.Buffer
-	b.WriteString(partHeader + strconv.Itoa(people) + "\n")
-	lines := json.NewEncoder(&b)
+	return encodeLines(partHeader+strconv.Itoa(people)+"\n", messages)
+}
+
+// EncodeLeftOut encodes lines that get no message, or are noted, each as a line of JSON.
+func EncodeLeftOut(all []LeftOut) []byte { return encodeLines("", all) }
+
+func encodeLines[T any](header string, all []T) []byte {
+	b := bytes.NewBufferString(header)
+	lines := json.NewEncoder(b)
 	lines.SetEscapeHTML(false)
-	for _, m := range messages {
-		_ = lines.Encode(m) // texts and numbers always encode
+	for _, l := range all {
+		_ = lines.Encode(l) // texts and numbers always encode
 	}
 	return b.Bytes()
 }

@@ -115,19 +115,22 @@ type Chosen struct {
 	Values []Column `json:"values,omitempty"` // by variable of the template
 }
 
+// Each visits the values by their names, with their columns. A variable can have the name phone or uid too.
+func (c *Chosen) Each(visit func(name string, column *int)) {
+	visit("phone", &c.Phone)
+	visit("uid", &c.UID)
+	for n := range c.Values {
+		visit(c.Values[n].Name, &c.Values[n].Column)
+	}
+}
+
 // Missing returns the names of the values without a column.
 func (c Chosen) Missing() (names []string) {
-	if c.Phone < 0 {
-		names = append(names, "phone")
-	}
-	if c.UID < 0 {
-		names = append(names, "uid")
-	}
-	for _, v := range c.Values {
-		if v.Column < 0 && !slices.Contains(names, v.Name) {
-			names = append(names, v.Name)
+	c.Each(func(name string, column *int) {
+		if *column < 0 && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
-	}
+	})
 	return names
 }
 

@@ -3,6 +3,7 @@ package e164
 import (
 	"bytes"
 	"fmt"
+	"sync"
 )
 
 const brazil = 55
@@ -108,7 +109,7 @@ func rejectBrazilian(national []byte) *Rejection {
 	case len(national) != 10 && len(national) != 11:
 		return rejectBrazilianLength
 	case !areaCodes[pair(national)]:
-		return rejectAreaCodes[pair(national)]
+		return rejectAreaCodes()[pair(national)]
 	case len(national) == 11:
 		return rejectBrazilianMobile
 	case national[2] == '0' || national[2] == '1':
@@ -117,15 +118,15 @@ func rejectBrazilian(national []byte) *Rejection {
 	return rejectNinthDigit(national)
 }
 
-// rejectAreaCodes are the rejections of all area codes.
-var rejectAreaCodes = func() (all [100]*Rejection) {
+// rejectAreaCodes returns the rejections of all area codes.
+var rejectAreaCodes = sync.OnceValue(func() (all [100]*Rejection) {
 	for code := range all {
 		named := *rejectAreaCode
 		named.Reason = fmt.Sprintf("Brazil has no area code %02d. ", code) + foreignEnglish
 		all[code] = &named
 	}
 	return all
-}()
+})
 
 func rejectNinthDigit(national []byte) *Rejection {
 	r := *rejectMissingNinthDigit

@@ -12,9 +12,21 @@ import (
 // Number is a telephone number: the digits of its E.164 form, country code first. Equal numbers have equal values.
 type Number uint64
 
-// String returns the E.164 form, such as +5511987654321.
+// String returns the E.164 form, such as +5511987654321, and "" for 0, which is no number.
 func (n Number) String() string {
+	if n == 0 {
+		return ""
+	}
 	return string(strconv.AppendUint([]byte{'+'}, uint64(n), 10))
+}
+
+// FromText returns the number of a text that String has returned, and 0 for any other text. The + may be missing.
+func FromText(text string) Number {
+	n, err := strconv.ParseUint(strings.TrimPrefix(text, "+"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return Number(n)
 }
 
 // Brazilian reports whether a valid number is one of Brazil: no other country's code begins with 55.
@@ -149,12 +161,7 @@ func (r *Rejection) Suggesting(n Number) *Rejection {
 }
 
 // Meant returns the Suggestion in E.164, "" if there is none.
-func (r *Rejection) Meant() string {
-	if r.Suggestion == 0 {
-		return ""
-	}
-	return r.Suggestion.String()
-}
+func (r *Rejection) Meant() string { return r.Suggestion.String() }
 
 // InPortuguese returns the Reason in Portuguese.
 func (r *Rejection) InPortuguese() string {

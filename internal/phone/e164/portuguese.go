@@ -2,7 +2,6 @@ package e164
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -32,9 +31,5 @@ func InPortuguese(code, reason string) string {
 // suggested returns the number that a Reason suggests, 0 if it suggests none.
 func suggested(reason string) Number {
 	_, written, _ := strings.Cut(reason, "t may be +")
-	n, err := strconv.ParseUint(strings.TrimSuffix(written, "."), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return Number(n)
+	return FromText(strings.TrimSuffix(written, "."))
 }

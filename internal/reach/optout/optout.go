@@ -10,13 +10,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // Store reads and writes the shards.
@@ -321,9 +320,9 @@ var errNoNumber = errors.New("not a number in E.164")
 
 // parse parses a number. The error does not contain it.
 func parse(phone string) (uint64, error) {
-	n, err := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64)
-	if err != nil {
+	n := e164.FromText(phone)
+	if n == 0 {
 		return 0, errNoNumber
 	}
-	return n, nil
+	return uint64(n), nil
 }

@@ -2,7 +2,6 @@ package review
 
 import (
 	"cmp"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -37,17 +36,8 @@ func Noted(p *web.Page, s Source) (all []Kind) {
 
 // noted returns a kind of accepted lines.
 func (s Source) noted(of submission.Kind, count int, reason func(submission.LeftOut) string) Kind {
-	k := Kind{Count: count, Of: of}
-	if s.Download == nil {
-		return k
-	}
-	k.Path = s.Download(url.Values{"kind": {string(of)}})
-	for _, l := range s.First {
-		if l.Kind == of && len(k.Rows) < perKind {
-			k.Rows = append(k.Rows, Row{Line: l.Line, Written: web.Short(l.Phone, weight), Instead: l.Meant, Reason: reason(l)})
-		}
-	}
-	return k
+	same := func(l submission.LeftOut) bool { return l.Kind == of }
+	return s.listed(Kind{Count: count, Of: of}, submission.LeftOut{Kind: of}, same, reason)
 }
 
 // countriesOf returns the countries with the most numbers, with how many if there are several.

@@ -2,12 +2,14 @@ package review
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 
+	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/listfile"
@@ -27,6 +29,8 @@ type Numbers struct {
 	Fault   submission.Fault // why the file cannot be used
 	Wrong   bool             // a corrected number is none
 	Known   int              // numbers of the file that are known
+	Notice  string           // text key
+	Once    string
 
 	everybody bool
 }
@@ -40,6 +44,30 @@ func (n Numbers) Usable() bool { return n.Fault.Code == "" && !n.Undecided() && 
 // Undecided reports whether a person has to say first how the file is read.
 func (n Numbers) Undecided() bool {
 	return n.Reading.Undecided(submission.Columns{Sheets: n.Sheets})
+}
+
+// Keep keeps the file of a form, and returns its ID. The error is a *inputerr.Error, with the code file for a form without
+// a file.
+func Keep(p *web.Page, files *listfile.Store) (file string, err error) {
+	chosen, _, err := p.R.FormFile("file")
+	if err != nil {
+		return "", &inputerr.Error{Code: "file", Detail: "the form has no file"}
+	}
+	defer func() { _ = chosen.Close() }() // it is in memory
+	content, err := io.ReadAll(chosen)
+	if err != nil {
+		return "", fmt.Errorf("read a file of numbers: %w", err)
+	}
+	return files.Put(p.R.Context(), p.Session.Tenant, content)
+}
+
+// Answered returns the status of a page with the review, and the review as the page shows it.
+func (n Numbers) Answered(status int) (int, Numbers) {
+	n.Once = web.FormToken()
+	if n.Wrong {
+		status, n.Notice = http.StatusUnprocessableEntity, "review.correct_wrong"
+	}
+	return status, n
 }
 
 // ReadNumbers reads a file as the request says. A missing file is refused with a link to the page to, labelled toKey.
@@ -107,14 +135,10 @@ func (n Numbers) ColumnChoice() web.ColumnChoice {
 
 func (n Numbers) source() Source {
 	kept := n.query()
-	return Source{Findings: n.Findings, First: n.leftOut(), Download: func(of url.Values) string {
+	return Source{Findings: n.Findings, First: n.Lines, Download: func(of url.Values) string {
 		maps.Copy(of, kept)
 		return n.Path + "/refused?" + of.Encode()
 	}}
-}
-
-func (n Numbers) leftOut() []submission.LeftOut {
-	return slices.Concat(n.Refused, n.Repeated, n.Content.Noted)
 }
 
 // query returns the parameters that say how the file is read, but for corrected numbers.
@@ -138,7 +162,7 @@ func (n Numbers) Noted(p *web.Page) []Kind { return Noted(p, n.source()) }
 func (n Numbers) Choices() Choices { return NewChoices(n.Reading, n.Sheets, nil, n.source()) }
 
 // Corrections returns the numbers that can be corrected.
-func (n Numbers) Corrections(p *web.Page) []Correction { return Corrections(p, n.Reading, n.Refused) }
+func (n Numbers) Corrections(p *web.Page) []Correction { return Corrections(p, n.Reading, n.Lines) }
 
 // Fields returns the fields with which a form keeps how the file is read.
 func (n Numbers) Fields() []Field {
@@ -159,7 +183,7 @@ func (n Numbers) CorrectionFields() []Field {
 // Download answers with the lines that were left out.
 func (n Numbers) Download(p *web.Page) error {
 	d := Download{Header: []string{p.T("review.phone")}, Cells: func(l submission.LeftOut) []string { return []string{l.Phone} }}
-	return d.Lines(p, eachOf(n.leftOut()))
+	return d.Lines(p, eachOf(n.Lines))
 }
 
 func eachOf(lines []submission.LeftOut) iter.Seq2[submission.LeftOut, error] {

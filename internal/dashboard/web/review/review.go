@@ -145,28 +145,29 @@ func (s Source) lists() (lists []int) {
 func (s Source) kind(p *web.Page, of submission.LeftOut, lines submission.Lines, before int) Kind {
 	k := Kind{Title: Problem(p, of, s.Lists), Count: lines.Count, Lines: lines.First, Of: of.Kind}
 	k.Closed = of.Kind == submission.KindRepeated || of.Kind.Withheld() || before >= maxOpen
+	same := func(l submission.LeftOut) bool { return l.Cause() == of.Cause() }
+	return s.listed(k, of, same, func(l submission.LeftOut) string {
+		if why := Problem(p, l, s.Lists); why != k.Title {
+			return why
+		}
+		return ""
+	})
+}
+
+// listed returns a kind with the path of its lines and the first ones, if the person may see them.
+func (s Source) listed(
+	k Kind, of submission.LeftOut, has func(submission.LeftOut) bool, reason func(submission.LeftOut) string,
+) Kind {
 	if s.Download == nil {
 		return k
 	}
 	k.Path = s.Download(query(of))
 	for _, l := range s.First {
-		if sameKind(l, of) && len(k.Rows) < perKind {
-			k.Rows = append(k.Rows, row(p, l, k.Title, s.Lists))
+		if has(l) && len(k.Rows) < perKind {
+			k.Rows = append(k.Rows, Row{Line: l.Line, Written: web.Short(l.Phone, weight), Instead: l.Meant, Reason: reason(l)})
 		}
 	}
 	return k
-}
-
-func row(p *web.Page, l submission.LeftOut, title string, lists map[int]string) Row {
-	r := Row{Line: l.Line, Written: web.Short(l.Phone, weight), Instead: l.Meant}
-	if why := Problem(p, l, lists); why != title {
-		r.Reason = why
-	}
-	return r
-}
-
-func sameKind(a, b submission.LeftOut) bool {
-	return a.Kind == b.Kind && a.Code == b.Code && a.Column == b.Column && a.List == b.List
 }
 
 // query returns the parameters with which a download has the lines of a kind.

@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/suppression"
 )
@@ -212,10 +211,7 @@ func (f *finder) find(phone string) (list int) {
 	if len(f.lists) == 0 {
 		return 0
 	}
-	number, err := strconv.ParseUint(strings.TrimPrefix(phone, "+"), 10, 64)
-	if err != nil {
-		return 0
-	}
+	number := uint64(e164.FromText(phone)) // no list has 0
 	for i := range f.lists {
 		if l := &f.lists[i]; l.has(number) && l.Covers(number) {
 			return l.Number

@@ -111,18 +111,6 @@ func again(ctx context.Context, do func() (submission.Submission, error)) (sub s
 	return sub, err
 }
 
-// Rules reads when a campaign needs a second person, and the prices and budgets of tenants.
-type Rules interface {
-	// ApprovalFrom returns the number of recipients from which a campaign needs approval, 0 for never.
-	ApprovalFrom(ctx context.Context, tenant string) (int, error)
-	// Billing returns the prices and limits of a tenant, zero for none.
-	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
-	// Spending returns what is reserved for a date and its month, zero for nothing.
-	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
-	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
-	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
-}
-
 // NeedsApproval reports whether a second person has to approve a submission that has no decision yet.
 // The number of its people decides; those who opted out count too.
 func (s *Service) NeedsApproval(ctx context.Context, sub submission.Submission) (bool, error) {
