@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/exports"
@@ -44,27 +45,27 @@ func handler(c app.Config) lambda.Handler {
 	tokens := &accesstoken.Verifier{Keys: kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now), Now: time.Now}
 	verifier := &accesstoken.ActiveVerifier{Tokens: tokens, Credentials: dynamo.NewAuthStore(tables)}
 	mux, events := http.NewServeMux(), sqs.New(c.AWS, c.EventsQueueURL, time.Now)
-	(&query.Service{Tokens: verifier, Store: stores.NewQuery(rows), Blobs: blobs, BaseURL: c.BaseURL, Now: time.Now}).Register(mux)
-	(&control.Service{
+	wired.Complete(&query.Service{Tokens: verifier, Store: stores.NewQuery(rows), Blobs: blobs, BaseURL: c.BaseURL, Now: time.Now}).Register(mux)
+	wired.Complete(&control.Service{
 		Tokens: verifier, Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now), Events: events,
 		Releases: releasescheduler.New(c),
 		Now:      time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 	}).Register(mux)
-	(&templates.Service{
+	wired.Complete(&templates.Service{
 		Tokens: verifier, Media: media.Checker{Prober: media.NewProber(c.Local), URL: tables.MediaURL}, Store: rows.Contents,
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
-	(&exports.Service{
+	wired.Complete(&exports.Service{
 		Tokens: verifier, Store: stores.NewExports(rows), Files: blobs, Tasks: sqs.New(c.AWS, c.ExportsQueueURL, time.Now),
 		Now: time.Now, BaseURL: c.BaseURL,
-	}).Register(mux)
-	(&listapi.Service{
+	}, "AtOnce").Register(mux)
+	wired.Complete(&listapi.Service{
 		Tokens: verifier, Lists: &book.Book{Store: rows.Recipients, Blobs: blobs, Now: time.Now}, Store: rows.Recipients,
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
-	files := &query.ErrorFiles{Blobs: blobs, Now: time.Now}
+	files := wired.Complete(&query.ErrorFiles{Blobs: blobs, Now: time.Now})
 	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
-	links := &link.Service{Store: links{rows.Batches, rows.Contents}, Blobs: blobs, Events: events, Now: time.Now}
+	links := wired.Complete(&link.Service{Store: links{rows.Batches, rows.Contents}, Blobs: blobs, Events: events, Now: time.Now})
 	mux.Handle("GET "+reaction.LinkPath+"{token}", httpapi.HandlerFunc(links.ServeLink))
 	return lambdahttp.NewHandler(withDocument(mux, &openapi.Service{BaseURL: c.BaseURL}))
 }

@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
@@ -33,7 +34,7 @@ func handler(c app.Config) lambda.Handler {
 	tables, keys := c.Tables(), kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now)
 	rows, blobs := dynamo.New(tables), s3.New(c.AWS, c.Bucket, c.Local)
 	lists := &lookup.Cache{Store: rows.Recipients, Blobs: blobs, Now: time.Now}
-	service := &dispatch.Service{
+	service := wired.Complete(&dispatch.Service{
 		Tokens:      &accesstoken.Verifier{Keys: keys, Now: time.Now},
 		Store:       rows.Campaigns,
 		Blobs:       blobs,
@@ -43,7 +44,7 @@ func handler(c app.Config) lambda.Handler {
 		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Calls: dynamo.NewAuthStore(tables), Timeout: limiterTimeout},
 		Now:         time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
-	}
+	})
 	mux := http.NewServeMux()
 	mux.Handle("POST /api/v1/external/campaigns/dispatch", httpapi.HandlerFunc(service.ServeDispatch))
 	return lambdahttp.NewHandler(mux)

@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/rcs/events"
 )
@@ -19,9 +20,9 @@ import (
 func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
-	hook := &events.Hook{
+	hook := wired.Complete(&events.Hook{
 		Agents: dynamo.New(c.Tables()).Tenants, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Events: sqs.New(c.AWS, c.EventsQueueURL, time.Now), Now: time.Now,
-	}
+	})
 	mux := http.NewServeMux()
 	mux.Handle("POST /{agentId}", httpapi.HandlerFunc(hook.ServeEvent))
 	return lambdahttp.NewHandler(mux)

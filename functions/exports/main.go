@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/exports"
 	"campaign-dispatch/internal/exports/export"
 )
@@ -25,10 +26,10 @@ func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
-	maker := &exports.Maker{
+	maker := wired.Complete(&exports.Maker{
 		Store: stores.NewMaker(dynamo.New(c.Tables())),
 		Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks: sqs.New(c.AWS, c.ExportsQueueURL, time.Now), Now: time.Now, PartSize: exports.PartSize,
-	}
+	})
 	return lambda.NewHandler(sqs.CountingBatchHandler(maker.Handle, (*export.Task).Received))
 }

@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/webhook/feed"
 )
 
@@ -18,6 +19,6 @@ func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	rows := dynamo.New(c.Tables())
-	feeder := &feed.Feeder{Store: stores.NewFeed(rows), Queue: sqs.New(c.AWS, c.NotifyQueueURL, time.Now), Now: time.Now}
+	feeder := wired.Complete(&feed.Feeder{Store: stores.NewFeed(rows), Queue: sqs.New(c.AWS, c.NotifyQueueURL, time.Now), Now: time.Now})
 	return lambda.NewHandler(dynamo.OfStream(feeder.Handle, sqs.New(c.AWS, c.FeedDeadLettersURL, time.Now)))
 }

@@ -14,6 +14,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake"
@@ -33,17 +34,17 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
 	rows, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
-	worker := &intake.Worker{
+	worker := wired.Complete(&intake.Worker{
 		Store: stores.NewIntake(rows), Blobs: blobs, Open: blobs.OpenFile, Tasks: sqs.New(c.AWS, c.IntakeQueueURL, time.Now), Now: time.Now,
 		PartLines: campaign.MaxMessages,
-		Dispatch: &dispatch.Service{
+		Dispatch: wired.Complete(&dispatch.Service{
 			Store: rows.Campaigns, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 			Reach: reach.Lookup{
 				OptOuts: &optout.Book{Store: rows.Recipients, Now: time.Now},
 				Lists:   &lookup.Cache{Store: rows.Recipients, Blobs: blobs, Now: time.Now},
 			},
 			Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
-		},
-	}
+		}, "Tokens", "ListNames", "Limiter"),
+	})
 	return lambda.NewHandler(sqs.CountingBatchHandler(worker.Handle, (*submission.Task).Received))
 }

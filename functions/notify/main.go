@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/netguard"
@@ -38,13 +39,13 @@ func main() { app.Start(handler) }
 // most a minute: its claim of a delivery ends soon after.
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
-	notifier := &webhook.Notifier{
+	notifier := wired.Complete(&webhook.Notifier{
 		Store:     deliveries{stores.Batches, stores.Deliveries, stores.Recipients, stores.Contents},
 		Endpoints: endpoints{stores.Endpoints, stores.Deliveries, &webhook.PostSums{Store: stores.Outcomes}},
 		Blobs:     s3.New(c.AWS, c.Bucket, c.Local),
 		Notify:    sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
 		HTTP:      netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),
 		Now:       time.Now, Jitter: rand.Float64,
-	}
+	})
 	return lambda.NewHandler(sqs.CountingBatchHandler(notifier.HandleMessages, (*delivery.NotifyMessage).Received))
 }

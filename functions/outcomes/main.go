@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/reach/optout"
@@ -28,10 +29,10 @@ func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
-	applier := &outcome.Applier{
+	applier := wired.Complete(&outcome.Applier{
 		Store: rows{stores.Batches, stores.Recipients, stores.Outcomes, stores.Tenants}, Contents: s3.New(c.AWS, c.Bucket, c.Local),
 		OptOuts:  &optout.Book{Store: stores.Recipients, Now: time.Now},
 		Recorder: recorder.New(c, stores),
-	}
+	})
 	return lambda.NewHandler(sqs.CountingBatchHandler(applier.Handle, (*reaction.EventTask).Received))
 }

@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/send/release"
 )
 
@@ -24,11 +25,11 @@ func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
-	releaser := release.Releaser{
+	releaser := wired.Complete(&release.Releaser{
 		Store:      rows{stores.Batches, stores.Tenants, stores.Contents, stores.Settings},
 		Frames:     sqs.New(c.AWS, c.SendQueueURL, time.Now),
 		Releases:   sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
 		SweepAfter: c.SweepAfter, Now: time.Now,
-	}
+	})
 	return lambda.NewHandler(sqs.BatchHandler(releaser.Handle))
 }

@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/aws/ssm"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/rcs"
 )
@@ -19,7 +20,7 @@ import (
 // concurrency is the number of messages that are revoked at once.
 const concurrency = 32
 
-type ledger struct {
+type rows struct {
 	*dynamo.BatchStore
 	*dynamo.CampaignStore
 	*dynamo.TenantStore
@@ -31,13 +32,13 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	stores, keys := dynamo.New(c.Tables()), ssm.New(c.AWS, time.Now)
 	revokes := sqs.New(c.AWS, c.RevokeQueueURL, time.Now)
-	canceller := &control.Canceller{
-		Ledger: ledger{stores.Batches, stores.Campaigns, stores.Tenants, stores.Outcomes}, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+	canceller := wired.Complete(&control.Canceller{
+		Store: rows{stores.Batches, stores.Campaigns, stores.Tenants, stores.Outcomes}, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks:       revokes,
 		Retries:     revokes,
 		Recorder:    recorder.New(c, stores),
 		Provider:    &rcs.Client{URL: c.RCSURL, Keys: keys, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now},
 		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,
-	}
+	})
 	return lambda.NewHandler(sqs.BatchHandler(canceller.Handle))
 }

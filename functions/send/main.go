@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/aws/ssm"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/optout"
@@ -36,7 +37,7 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	stores, keys := dynamo.New(c.Tables()), ssm.New(c.AWS, time.Now)
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
-	sender := &send.Sender{
+	sender := wired.Complete(&send.Sender{
 		Store:    rows{stores.Batches, stores.Tenants, stores.Outcomes, stores.Contents},
 		Blobs:    blobs,
 		Provider: &rcs.Client{URL: c.RCSURL, Keys: keys, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now},
@@ -48,6 +49,6 @@ func handler(c app.Config) lambda.Handler {
 		Queue:       sqs.New(c.AWS, c.SendQueueURL, time.Now),
 		LinkURL:     c.LinkURL,
 		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,
-	}
+	})
 	return lambda.NewHandler(sqs.BatchHandler(sender.Handle))
 }

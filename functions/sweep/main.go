@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/outcome/recount"
 	"campaign-dispatch/internal/privacy/expiry"
 	"campaign-dispatch/internal/reach/suppression/book"
@@ -47,7 +48,7 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	frames := sqs.New(c.AWS, c.SendQueueURL, time.Now)
-	sweeper := &sweep.Sweeper{
+	sweeper := wired.Complete(&sweep.Sweeper{
 		Store:    due{stores.Batches, stores.Deliveries, stores.Tenants, stores.Outcomes, stores.Files, stores.Contents},
 		Recorder: recorder.New(c, stores),
 		Expire:   (&expiry.Expirer{Store: stores.Erasure, Now: time.Now}).ExpireIfDue,
@@ -59,7 +60,7 @@ func handler(c app.Config) lambda.Handler {
 		Intake:  sqs.New(c.AWS, c.IntakeQueueURL, time.Now),
 		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
 		SweepAfter: c.SweepAfter, Now: time.Now,
-	}
+	})
 	cleaner := &book.Cleaner{Rows: stores.Recipients, Objects: s3.New(c.AWS, c.Bucket, c.Local), Now: time.Now}
 	return lambda.NewHandler(func(ctx context.Context, e event) error {
 		if e.UnusedSegments {

@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/lambdahttp"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/oauth"
 )
 
@@ -18,6 +19,6 @@ func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	signer := kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now)
-	server := &oauth.Server{Store: dynamo.NewAuthStore(c.Tables()), Signer: signer, Now: time.Now, BaseURL: c.BaseURL}
+	server := wired.Complete(&oauth.Server{Store: dynamo.NewAuthStore(c.Tables()), Signer: signer, Now: time.Now, BaseURL: c.BaseURL})
 	return lambdahttp.NewHandler(server.Handler())
 }

@@ -76,6 +76,15 @@ type Listed struct {
 	Test      bool   // it is a test message, see Batch
 }
 
+// IDsOf returns the IDs of campaigns in their order.
+func IDsOf(listed []Listed) []string {
+	ids := make([]string, len(listed))
+	for i, c := range listed {
+		ids[i] = c.CampaignID
+	}
+	return ids
+}
+
 // CursorAt returns a cursor of the list of campaigns: those that go before a time follow it.
 func CursorAt(at time.Time) string { return fmt.Sprintf("%014d#", max(0, at.UnixMilli())) }
 

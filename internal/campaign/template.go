@@ -44,6 +44,15 @@ type Template struct {
 	CreatedAt time.Time // when the version was saved
 }
 
+// VersionKey identifies a version of a template.
+type VersionKey struct {
+	ID      string
+	Version int
+}
+
+// VersionKey identifies the version of the template of a batch.
+func (b Batch) VersionKey() VersionKey { return VersionKey{b.TemplateID, b.TemplateVersion} }
+
 // OwnTemplate returns what was read for a tenant, and ErrNotFound for the template of another tenant.
 func OwnTemplate(tenant string, read Template, err error) (Template, error) {
 	if err == nil && read.Tenant != tenant {

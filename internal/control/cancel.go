@@ -42,8 +42,8 @@ func cancelBatches(ctx context.Context, cancel cancelBatch, c campaign.Campaign,
 	return nil
 }
 
-// Ledger stores campaigns, their batches and the outcomes of their messages.
-type Ledger interface {
+// CancellerStore stores campaigns, their batches and the outcomes of their messages.
+type CancellerStore interface {
 	// Campaign returns a campaign with its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
@@ -70,7 +70,7 @@ type Provider interface {
 // Canceller completes the cancellation and the reschedule of a campaign. A task may be
 // repeated: after a crash, the next attempt does the remaining steps.
 type Canceller struct {
-	Ledger   Ledger
+	Store    CancellerStore
 	Recorder port.Recorder
 	Tasks    port.BatchQueue
 	Retries  port.Queue // the queue of Tasks
@@ -105,7 +105,7 @@ func (c *Canceller) Handle(ctx context.Context, tasks []campaign.RevokeTask) []e
 // campaign, it cancels the batches, stops the messages of unreleased batches,
 // and queues revoke tasks for the others.
 func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
-	all, err := c.Ledger.Campaign(ctx, id)
+	all, err := c.Store.Campaign(ctx, id)
 	if err != nil {
 		return fmt.Errorf("cancel: %w", err)
 	}
@@ -117,7 +117,7 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 	if all.CancelledAt.IsZero() {
 		return nil
 	}
-	errs := []error{cancelBatches(ctx, c.Ledger.CancelBatch, all, c.Now().Add(c.SweepAfter))}
+	errs := []error{cancelBatches(ctx, c.Store.CancelBatch, all, c.Now().Add(c.SweepAfter))}
 	for _, b := range all.Batches {
 		if b.Done() && (!all.Revoke || b.Head.Counts[campaign.OutcomeStopped] == 0) {
 			continue
@@ -133,7 +133,7 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 // finishMove finishes a reschedule. Sweep releases its batches when they are due, because they
 // have no schedules.
 func (c *Canceller) finishMove(ctx context.Context, id campaign.ID) error {
-	moved, err := c.Ledger.FinishMove(ctx, id, func(due time.Time) time.Time { return due })
+	moved, err := c.Store.FinishMove(ctx, id, func(due time.Time) time.Time { return due })
 	if err != nil {
 		return fmt.Errorf("finish the reschedule: %w", err)
 	}
@@ -144,7 +144,7 @@ func (c *Canceller) finishMove(ctx context.Context, id campaign.ID) error {
 // finishCancel handles a batch after its cancellation. The batch's row states whether it was
 // released first.
 func (c *Canceller) finishCancel(ctx context.Context, p campaign.BatchProgress, revoke bool) error {
-	b, err := c.Ledger.Batch(ctx, p.BatchRef)
+	b, err := c.Store.Batch(ctx, p.BatchRef)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (c *Canceller) finishCancel(ctx context.Context, p campaign.BatchProgress, 
 		return c.Recorder.Record(ctx, b, stopped(b))
 	}
 	if b.Waits.Any() { // sweep queues it at once, and send stops its messages
-		if _, err := c.Ledger.PostponeCheck(ctx, b, c.Now()); err != nil {
+		if _, err := c.Store.PostponeCheck(ctx, b, c.Now()); err != nil {
 			return err
 		}
 	}

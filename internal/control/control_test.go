@@ -138,7 +138,7 @@ func newService(t *testing.T) *service {
 	d.service.Register(mux)
 	d.server = httptest.NewServer(mux)
 	t.Cleanup(d.server.Close)
-	d.canceller = &control.Canceller{Ledger: d.store, Recorder: d, Tasks: d, Retries: d, Blobs: d, Provider: d, Concurrency: 8, SweepAfter: 10 * time.Minute, Now: clock}
+	d.canceller = &control.Canceller{Store: d.store, Recorder: d, Tasks: d, Retries: d, Blobs: d, Provider: d, Concurrency: 8, SweepAfter: 10 * time.Minute, Now: clock}
 	return d
 }
 

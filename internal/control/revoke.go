@@ -29,14 +29,14 @@ var revocations = retry.Backoff{First: 20 * time.Second, Max: 15 * time.Minute}
 // earlier send was lost. These messages are revoked too, once the whole frame has
 // ended. The provider refuses messages that it does not have, which is harmless.
 func (c *Canceller) revoke(ctx context.Context, t campaign.RevokeTask) error {
-	b, err := c.Ledger.Batch(ctx, t.BatchRef)
+	b, err := c.Store.Batch(ctx, t.BatchRef)
 	if err != nil {
 		return fmt.Errorf("revoke: %w", err)
 	}
 	if !b.Cancelled() || b.State == campaign.BatchCancelled || t.Frame < 0 || t.Frame >= b.Frames() {
 		return nil
 	}
-	head, err := c.Ledger.LedgerHead(ctx, b.Key)
+	head, err := c.Store.LedgerHead(ctx, b.Key)
 	if err != nil {
 		return fmt.Errorf("revoke: %w", err)
 	}
@@ -74,11 +74,11 @@ func (c *Canceller) revokeMessages(ctx context.Context, b campaign.Batch, t camp
 	if len(indexes) == 0 {
 		return false, nil
 	}
-	route, err := c.Ledger.Route(ctx, b.Tenant, b.AgentID)
+	route, err := c.Store.Route(ctx, b.Tenant, b.AgentID)
 	if err != nil {
 		return false, err
 	}
-	messages, err := payload.LatestFrame(ctx, c.Ledger.Batch, c.Blobs, b, t.Frame)
+	messages, err := payload.LatestFrame(ctx, c.Store.Batch, c.Blobs, b, t.Frame)
 	if err != nil {
 		return false, err
 	}

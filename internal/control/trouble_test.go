@@ -81,7 +81,7 @@ func TestServeCancel_OneBatchFails(t *testing.T) {
 	d.accept(1, "broken", 3, campaign.BatchPending)
 	d.accept(2, "whole", 3, campaign.BatchPending)
 	d.service.Store = stubborn{d.store, campaign.BatchID("broken")}
-	d.canceller.Ledger = stubborn{d.store, campaign.BatchID("broken")}
+	d.canceller.Store = stubborn{d.store, campaign.BatchID("broken")}
 	if got := d.post("/cancel", ""); got != "500 internal_error" {
 		t.Errorf("answered %s, want an error that the client retries", got)
 	}

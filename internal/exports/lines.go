@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/exports/export"
 )
@@ -142,13 +143,9 @@ func (m *Maker) taps(ctx context.Context, b campaign.Batch, at export.Batch, mes
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return t, fmt.Errorf("read the template of taps: %w", err)
 	}
-	taps, err := m.Store.TapEntries(ctx, b.Key, 0, at.Taps)
+	taps, clicks, err := ledger.FirstTaps(ctx, m.Store, b.Key, at.Taps, at.Clicks)
 	if err != nil {
-		return t, fmt.Errorf("read taps: %w", err)
-	}
-	clicks, err := m.Store.ClickEntries(ctx, b.Key, 0, at.Clicks)
-	if err != nil {
-		return t, fmt.Errorf("read clicks: %w", err)
+		return t, err
 	}
 	return tapped{textsOf(template, taps, messages), textsOf(template, clicks, messages)}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/exports/export"
 )
 
@@ -32,6 +33,7 @@ const (
 
 // MakerStore reads campaigns and keeps the progress of exports.
 type MakerStore interface {
+	ledger.TapLogs
 	// Export returns an export. The error wraps campaign.ErrNotFound if there is none.
 	Export(ctx context.Context, id string) (export.Export, error)
 	// ExportSnapshot returns the batches of an export by ordinal. The error wraps campaign.ErrNotFound if there is none.
@@ -46,10 +48,6 @@ type MakerStore interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	// Changes returns up to limit changes after a sequence. The error wraps campaign.ErrExpired if the batch has expired.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
-	// TapEntries is Changes for taps on suggestions.
-	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
-	// ClickEntries is Changes for clicks on links.
-	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }

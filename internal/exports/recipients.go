@@ -15,27 +15,22 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 )
 
-type templateVersion struct {
-	id      string
-	version int
-}
-
 // variables are the columns of a file of recipients besides phone and uid: the variables of
 // all templates of the campaign. positions has the position of each column's value in the
 // messages of a template, or -1.
 type variables struct {
 	names     []string
-	positions map[templateVersion][]int
+	positions map[campaign.VersionKey][]int
 }
 
 func (m *Maker) variables(ctx context.Context, c campaign.Campaign) (variables, error) {
-	v, of := variables{positions: map[templateVersion][]int{}}, map[templateVersion][]string{}
+	v, of := variables{positions: map[campaign.VersionKey][]int{}}, map[campaign.VersionKey][]string{}
 	for _, b := range c.Batches {
-		key := templateVersion{b.TemplateID, b.TemplateVersion}
+		key := b.VersionKey()
 		if of[key] != nil {
 			continue
 		}
-		t, err := m.Store.TemplateVersion(ctx, key.id, key.version)
+		t, err := m.Store.TemplateVersion(ctx, key.ID, key.Version)
 		if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 			return v, fmt.Errorf("read the variables of a template: %w", err)
 		}
@@ -62,7 +57,7 @@ func (v *variables) addNames(names []string) {
 // cells returns the cells of a message's variables.
 func (v *variables) cells(b campaign.Batch, m campaign.Message) []string {
 	cells := make([]string, len(v.names))
-	for i, position := range v.positions[templateVersion{b.TemplateID, b.TemplateVersion}] {
+	for i, position := range v.positions[b.VersionKey()] {
 		if position >= 0 && position < len(m.Values) {
 			cells[i] = m.Values[position]
 		}

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // Parameters maps the query parameters of a route to the code of the problem for an
@@ -62,7 +63,7 @@ func (p Parameters) meant(field string) string {
 	}
 	for part := range strings.FieldsFuncSeq(field, func(c rune) bool { return c == ';' || c == '?' }) {
 		name, _, _ := strings.Cut(strings.TrimLeft(part, "="), "=")
-		name = escape.ReplaceAllStringFunc(name, unescapeOrDrop)
+		name = escape().ReplaceAllStringFunc(name, unescapeOrDrop)
 		for word := range strings.FieldsFuncSeq(name, func(c rune) bool { return strings.ContainsRune("=&;?", c) }) {
 			for known := range p {
 				if strings.EqualFold(lettersOf(word), known) {
@@ -83,7 +84,7 @@ var DryRun = Parameters{dryRun: "invalid_dry_run"}
 // namesDryRun reports whether dryRun is a word of a field's name, as in dryRun:true.
 func namesDryRun(field string) bool {
 	field, _, _ = strings.Cut(field, "=")
-	field = escape.ReplaceAllStringFunc(strings.ReplaceAll(field, "+", " "), unescapeOrDrop)
+	field = escape().ReplaceAllStringFunc(strings.ReplaceAll(field, "+", " "), unescapeOrDrop)
 	for word := range strings.FieldsFuncSeq(field, func(c rune) bool { return !unicode.IsLetter(c) }) {
 		for _, value := range []string{"", "true", "false"} {
 			if strings.EqualFold(word, dryRun+value) {
@@ -94,7 +95,7 @@ func namesDryRun(field string) bool {
 	return false
 }
 
-var escape = regexp.MustCompile(`(?s)%.{0,2}`)
+var escape = pattern.AtFirstUse(`(?s)%.{0,2}`)
 
 func unescapeOrDrop(escape string) string {
 	plain, _ := url.PathUnescape(escape) // "" with an error

@@ -34,12 +34,7 @@ type Service struct {
 	Events port.Queue
 	Now    func() time.Time
 
-	templates cache.Cache[templateKey, campaign.Template]
-}
-
-type templateKey struct {
-	id      string
-	version int
+	templates cache.Cache[campaign.VersionKey, campaign.Template]
 }
 
 const (
@@ -126,7 +121,7 @@ func (s *Service) target(ctx context.Context, l reaction.Link, b campaign.Batch)
 }
 
 func (s *Service) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
-	key := templateKey{b.TemplateID, b.TemplateVersion}
+	key := b.VersionKey()
 	return s.templates.Get(key, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
 		return s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})

@@ -66,6 +66,13 @@ type Applier struct {
 	batches cache.Cache[campaign.BatchKey, campaign.Batch] // see immutableFields
 }
 
+// call is one call of Handle. Its records add to the same counts of days.
+type call struct {
+	*Applier
+
+	days dayCounts
+}
+
 const (
 	// maxReceives is the maximum number of receives of an event for an unknown message. An
 	// event can arrive before its message is recorded.
@@ -78,8 +85,12 @@ const (
 // Handle applies events. They can arrive in any order and more than once. It returns an
 // error by position for each event to retry.
 func (a *Applier) Handle(ctx context.Context, tasks []reaction.EventTask) []error {
-	ctx, days := withDayCounts(ctx)
-	defer a.Recorder.storeDays(ctx, days)
+	c := &call{Applier: a}
+	defer a.Recorder.storeDays(ctx, &c.days)
+	return c.handle(ctx, tasks)
+}
+
+func (a *call) handle(ctx context.Context, tasks []reaction.EventTask) []error {
 	errs := make([]error, len(tasks))
 	messages, clicks, answers := map[campaign.BatchKey][]int{}, map[campaign.BatchKey][]int{}, []*answer{}
 	unknown := []int{}
@@ -131,7 +142,7 @@ func (c *concurrent) start(do func()) {
 }
 
 // applyToBatch applies the events of one batch, given by position, and sets their errors.
-func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks []reaction.EventTask, at []int, errs []error) {
+func (a *call) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks []reaction.EventTask, at []int, errs []error) {
 	b, err := a.findBatch(ctx, key)
 	if errors.Is(err, campaign.ErrNotFound) {
 		a.retryOrDropUnknown(ctx, tasks, at, errs)
@@ -155,7 +166,7 @@ func (a *Applier) applyToBatch(ctx context.Context, key campaign.BatchKey, tasks
 	}
 	if err == nil && len(changes) > 0 {
 		slices.SortStableFunc(changes, earlier)
-		err = a.Recorder.Record(ctx, b, changes)
+		err = a.Recorder.record(ctx, b, changes, a.days.addWrite)
 	}
 	if err == nil {
 		metrics.Add(ctx, metrics.EventsApplied, len(changes))

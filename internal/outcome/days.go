@@ -17,23 +17,18 @@ type Days interface {
 
 type dayKey struct{ tenant, date string }
 
-// dayCounts sums the counts of one call, so that it adds to the row of a day once.
+// dayCounts sums the counts of one call, so that it adds to the row of a day once. The zero dayCounts is ready to use.
 type dayCounts struct {
 	mu     sync.Mutex
 	counts map[dayKey]campaign.DayCounts
 }
 
-type dayCountsKey struct{}
-
-// withDayCounts returns a context in which all records add to the same dayCounts.
-func withDayCounts(ctx context.Context) (context.Context, *dayCounts) {
-	d := &dayCounts{counts: map[dayKey]campaign.DayCounts{}}
-	return context.WithValue(ctx, dayCountsKey{}, d), d
-}
-
 func (d *dayCounts) add(tenant, date string, counts campaign.DayCounts) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.counts == nil {
+		d.counts = map[dayKey]campaign.DayCounts{}
+	}
 	key := dayKey{tenant, date}
 	d.counts[key] = d.counts[key].Plus(counts)
 }
@@ -45,18 +40,6 @@ func (d *dayCounts) addWrite(e ledgerWrite) {
 		return
 	}
 	d.add(e.batch.Tenant, e.batch.Day(), e.after.DayCounts().Minus(e.before.DayCounts()))
-}
-
-// countDays adds what a write changed to the counts of its day: at the end of the call if
-// the context is one of withDayCounts, else at once.
-func (r *Recorder) countDays(ctx context.Context, e ledgerWrite) {
-	if d, ok := ctx.Value(dayCountsKey{}).(*dayCounts); ok {
-		d.addWrite(e)
-		return
-	}
-	_, d := withDayCounts(ctx)
-	d.addWrite(e)
-	r.storeDays(ctx, d)
 }
 
 // storeDays adds the counts to the rows of their days. Errors are only logged: the recount corrects the rows.
@@ -74,12 +57,8 @@ func (r *Recorder) storeDays(ctx context.Context, d *dayCounts) {
 	}
 }
 
-// countOptOuts counts the numbers of opt-outs on the days of their opt-outs.
-func countOptOuts(ctx context.Context, tenant string, optOuts []optChange) {
-	d, ok := ctx.Value(dayCountsKey{}).(*dayCounts)
-	if !ok {
-		return
-	}
+// addOptOuts counts the numbers of opt-outs on the days of their opt-outs.
+func (d *dayCounts) addOptOuts(tenant string, optOuts []optChange) {
 	for _, c := range optOuts {
 		d.add(tenant, localtime.Day(c.At), campaign.DayCounts{OptedOut: 1})
 	}

@@ -61,12 +61,21 @@ const tries = 40
 // others. Repeated calls are harmless, also after an error. The table's stream starts the
 // webhooks.
 func (r *Recorder) Record(ctx context.Context, b campaign.Batch, changes []campaign.Change) error {
+	return r.record(ctx, b, changes, func(w ledgerWrite) {
+		var days dayCounts
+		days.addWrite(w)
+		r.storeDays(ctx, &days)
+	})
+}
+
+// record is Record that passes what it wrote to count, before it finishes the write.
+func (r *Recorder) record(ctx context.Context, b campaign.Batch, changes []campaign.Change, count func(ledgerWrite)) error {
 	e, err := AppendLedger(ctx, r.Store, b, changes)
 	if err != nil {
 		return err
 	}
 	w := ledgerWrite{batch: b, before: e.Before.Summary(), after: e.After.Summary()}
-	r.countDays(ctx, w)
+	count(w)
 	r.finish(ctx, w)
 	return nil
 }

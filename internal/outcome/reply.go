@@ -23,7 +23,7 @@ type optChange struct {
 
 // applyAnswers applies replies, opt-outs and opt-ins, and sets their errors. It records the
 // taps of a batch together, because each write replaces a row of the batch.
-func (a *Applier) applyAnswers(ctx context.Context, answers []*answer, errs []error) {
+func (a *call) applyAnswers(ctx context.Context, answers []*answer, errs []error) {
 	var reads, records, replies concurrent
 	for _, r := range answers {
 		reads.start(func() { errs[r.position] = a.readAnswer(ctx, r) })
@@ -113,7 +113,7 @@ func (a *Applier) applyReply(ctx context.Context, r *answer) (*optChange, error)
 
 // recordOptOuts records the change made by each event and sets errs by event.
 // The changes of a tenant are recorded together, because each write replaces a whole shard.
-func (a *Applier) recordOptOuts(ctx context.Context, byEvent []*optChange, errs []error) {
+func (a *call) recordOptOuts(ctx context.Context, byEvent []*optChange, errs []error) {
 	made, events := map[string][]optChange{}, map[string][]int{}
 	for i, c := range byEvent {
 		if c != nil {
@@ -133,7 +133,7 @@ func (a *Applier) recordOptOuts(ctx context.Context, byEvent []*optChange, errs 
 // recordFor logs, records and counts the changes of a tenant, in this order: a change that is recorded is not new when
 // its event is repeated. Then only the log has it for certain, and the recount counts it. It returns the errors of the
 // numbers whose changes are not recorded.
-func (a *Applier) recordFor(ctx context.Context, tenant string, made []optChange) (failed map[string]error) {
+func (a *call) recordFor(ctx context.Context, tenant string, made []optChange) (failed map[string]error) {
 	failed = a.logOptOuts(ctx, tenant, newOptOuts(made))
 	logged := slices.DeleteFunc(slices.Clone(made), func(c optChange) bool { return failed[c.Phone] != nil })
 	if len(logged) == 0 {
@@ -149,7 +149,7 @@ func (a *Applier) recordFor(ctx context.Context, tenant string, made []optChange
 		}
 		return failed
 	}
-	countOptOuts(ctx, tenant, newOptOuts(logged))
+	a.days.addOptOuts(tenant, newOptOuts(logged))
 	a.settleReplies(ctx, tenant, changes)
 	return failed
 }

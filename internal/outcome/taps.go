@@ -66,7 +66,7 @@ func (r *answer) change() campaign.Change {
 func (r *answer) retried(now time.Time) bool { return r.Receives > 1 || now.Sub(r.At) > redrivenAfter }
 
 // recordTaps records taps on messages of one batch, and queues their webhooks. A tap means that the message was read.
-func (a *Applier) recordTaps(ctx context.Context, taps []*answer) error {
+func (a *call) recordTaps(ctx context.Context, taps []*answer) error {
 	b := taps[0].batch
 	slices.SortStableFunc(taps, func(x, y *answer) int { return x.At.Compare(y.At) })
 	var reads, changes []campaign.Change
@@ -74,7 +74,7 @@ func (a *Applier) recordTaps(ctx context.Context, taps []*answer) error {
 		reads = append(reads, campaign.Change{Index: r.tap.Index, Outcome: campaign.OutcomeRead, At: r.At})
 		changes = append(changes, r.change())
 	}
-	if err := a.Recorder.Record(ctx, b, reads); err != nil {
+	if err := a.Recorder.record(ctx, b, reads, a.days.addWrite); err != nil {
 		return fmt.Errorf("record taps: %w", err)
 	}
 	var added []ledger.NewEntries

@@ -12,6 +12,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/reach/suppression"
@@ -252,7 +253,7 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 	if err != nil {
 		return nil, err
 	}
-	taps, clicks, err := p.tapsOf(ctx, b)
+	taps, clicks, err := ledger.AllTaps(ctx, p.Store.Outcomes, b)
 	if err != nil {
 		return nil, err
 	}
@@ -265,16 +266,6 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 		}
 	}
 	return all, nil
-}
-
-func (p *person) tapsOf(ctx context.Context, b campaign.Batch) (taps, clicks []campaign.Change, err error) {
-	if len(b.TapKey) > 0 {
-		taps, err = p.Store.Outcomes.TapEntries(ctx, b.Key, 0, campaign.MaxTaps)
-	}
-	if err == nil && b.CountsClicks {
-		clicks, err = p.Store.Outcomes.ClickEntries(ctx, b.Key, 0, campaign.MaxTaps)
-	}
-	return taps, clicks, err
 }
 
 func (p *person) changesOf(ctx context.Context, b campaign.Batch) (map[int][]Change, error) {

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
@@ -21,14 +21,14 @@ type refusal struct {
 
 // refusals matches the rejected numbers in an answer as dispatch encodes it. JSON
 // escapes quotation marks in strings, so it matches nothing else.
-var refusals = regexp.MustCompile(`\{"phone":"(?:[^"\\]|\\.)*","reason":"(?:[^"\\]|\\.)*","code":"(?:[^"\\]|\\.)*"\}`)
+var refusals = pattern.AtFirstUse(`\{"phone":"(?:[^"\\]|\\.)*","reason":"(?:[^"\\]|\\.)*","code":"(?:[^"\\]|\\.)*"\}`)
 
 // erasedReason replaces the reason in a stored answer about the person's number.
 const erasedReason = "The data of this recipient was erased."
 
 // answer returns the rejected numbers of a stored answer that are the person's, and the answer without them.
 func (p *person) answer(body []byte) (about []refusal, without []byte, err error) {
-	without = refusals.ReplaceAllFunc(body, func(text []byte) []byte {
+	without = refusals().ReplaceAllFunc(body, func(text []byte) []byte {
 		var r refusal
 		if e := json.Unmarshal(text, &r); e != nil {
 			err = fmt.Errorf("read a stored answer: %w", campaign.ErrDamaged)

@@ -17,6 +17,7 @@ import (
 
 	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/exports/export"
@@ -57,12 +58,10 @@ type Campaigns interface {
 
 // Outcomes reads what became of messages, and deletes replies, logged opt-outs and kept posts.
 type Outcomes interface {
+	ledger.TapLogs
+
 	// Changes returns up to limit changes after a sequence. The error wraps campaign.ErrExpired if the batch has expired.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
-	// TapEntries is Changes for taps on suggestions.
-	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
-	// ClickEntries is Changes for clicks on links.
-	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	// RepliesOf returns what a phone number, given in any forms, wrote to the tenant. DeleteReplies deletes it.
 	RepliesOf(ctx context.Context, tenant string, phones []string) ([]reaction.Reply, error)
 	// DeleteReplies deletes what a phone number, given in any forms, wrote, and returns how many replies there were.

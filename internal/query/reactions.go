@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/query/search"
 )
 
@@ -17,7 +18,7 @@ func (s *Service) matcher(ctx context.Context, q scanRequest, b campaign.Batch) 
 	}
 	tapped := map[int]bool{}
 	if q.reaction == search.ReactionTapped {
-		taps, clicks, err := s.readTaps(ctx, b)
+		taps, clicks, err := ledger.AllTaps(ctx, s.Store, b)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -39,21 +40,6 @@ func (s *Service) matcher(ctx context.Context, q scanRequest, b campaign.Batch) 
 		}
 		return true
 	}, nil
-}
-
-func (s *Service) readTaps(ctx context.Context, b campaign.Batch) (taps, clicks []campaign.Change, err error) {
-	if len(b.TapKey) == 0 {
-		return nil, nil, nil
-	}
-	if taps, err = s.Store.TapEntries(ctx, b.Key, 0, campaign.MaxTaps); err != nil {
-		return nil, nil, fmt.Errorf("read taps: %w", err)
-	}
-	if b.CountsClicks {
-		if clicks, err = s.Store.ClickEntries(ctx, b.Key, 0, campaign.MaxTaps); err != nil {
-			return nil, nil, fmt.Errorf("read clicks: %w", err)
-		}
-	}
-	return taps, clicks, nil
 }
 
 func (q scanRequest) mayReact(b campaign.BatchProgress) bool {
@@ -86,7 +72,7 @@ func (s *Service) addTaps(ctx context.Context, found []search.Message) error {
 }
 
 func (s *Service) addTapsOf(ctx context.Context, b campaign.Batch, messages []*search.Message) error {
-	taps, clicks, err := s.readTaps(ctx, b)
+	taps, clicks, err := ledger.AllTaps(ctx, s.Store, b)
 	if err != nil || len(taps)+len(clicks) == 0 {
 		return err
 	}

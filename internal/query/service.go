@@ -11,6 +11,7 @@ import (
 
 	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
@@ -21,6 +22,7 @@ import (
 
 // Store reads campaigns and their ledger.
 type Store interface {
+	ledger.TapLogs
 	// Campaign returns a campaign with its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
@@ -34,10 +36,6 @@ type Store interface {
 	Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error)
 	// Changes returns up to limit changes after a sequence. The error wraps campaign.ErrExpired if the batch has expired.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
-	// TapEntries is Changes for taps on suggestions.
-	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
-	// ClickEntries is Changes for clicks on links.
-	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.

@@ -24,26 +24,22 @@ func Load(ctx context.Context, templates Templates, p Policy, b campaign.Batch) 
 
 // Remember returns templates that reads each version once. It is not for concurrent use.
 func Remember(templates Templates) Templates {
-	return remembered{templates, map[version]campaign.Template{}}
-}
-
-type version struct {
-	id     string
-	number int
+	return remembered{templates, map[campaign.VersionKey]campaign.Template{}}
 }
 
 type remembered struct {
 	templates Templates
-	read      map[version]campaign.Template
+	read      map[campaign.VersionKey]campaign.Template
 }
 
 func (r remembered) TemplateVersion(ctx context.Context, id string, number int) (campaign.Template, error) {
-	if t, known := r.read[version{id, number}]; known {
+	key := campaign.VersionKey{ID: id, Version: number}
+	if t, known := r.read[key]; known {
 		return t, nil
 	}
 	t, err := r.templates.TemplateVersion(ctx, id, number)
 	if err == nil {
-		r.read[version{id, number}] = t
+		r.read[key] = t
 	}
 	return t, err
 }

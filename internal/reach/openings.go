@@ -32,7 +32,7 @@ func newOpenings(store Store, tenant string) *openings {
 
 // openingKey is what the opening of messages depends on.
 type openingKey struct {
-	template version
+	template campaign.VersionKey
 	test     bool
 	asked    window.Week // zero for none
 	zone     window.Zone
@@ -40,7 +40,7 @@ type openingKey struct {
 }
 
 func openingKeyOf(b campaign.Batch, z window.Zone, due time.Time) openingKey {
-	k := openingKey{template: version{b.TemplateID, b.TemplateVersion}, test: b.Test, zone: z, due: due.UTC()}
+	k := openingKey{template: b.VersionKey(), test: b.Test, zone: z, due: due.UTC()}
 	if b.SendWindow != nil {
 		k.asked = *b.SendWindow
 	}

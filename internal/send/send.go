@@ -63,16 +63,11 @@ type Sender struct {
 	Now        func() time.Time
 
 	routes    cache.Cache[routeKey, outgoing.Route]
-	templates cache.Cache[templateKey, campaign.Template]
+	templates cache.Cache[campaign.VersionKey, campaign.Template]
 }
 
 // routeKey identifies a route. A batch keeps the agent of its release, so a tenant can have several routes.
 type routeKey struct{ tenant, agentID string }
-
-type templateKey struct {
-	id      string
-	version int
-}
 
 const (
 	routeTTL = 3 * time.Second // cache TTL of routes: a pause takes effect within this time
@@ -213,7 +208,7 @@ func (s *Sender) route(ctx context.Context, key routeKey) (outgoing.Route, error
 }
 
 func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
-	key := templateKey{b.TemplateID, b.TemplateVersion}
+	key := b.VersionKey()
 	return s.templates.Get(key, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxWarm}, func() (campaign.Template, error) {
 		return s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})

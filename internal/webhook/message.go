@@ -74,11 +74,6 @@ func NewMessage(subject string, kind delivery.Kind, at time.Time, d Data) (Messa
 	return m, err
 }
 
-type templateKey struct {
-	id      string
-	version int
-}
-
 // maxTemplates is the size of the template cache.
 const maxTemplates = 500
 
@@ -100,7 +95,7 @@ func (n *Notifier) suggestion(ctx context.Context, b campaign.Batch, tap campaig
 }
 
 func (n *Notifier) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
-	key := templateKey{b.TemplateID, b.TemplateVersion}
+	key := b.VersionKey()
 	return n.templates.Get(key, n.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
 		return n.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})

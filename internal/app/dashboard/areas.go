@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/base/inputerr"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/billing"
@@ -77,18 +78,18 @@ func newParts(c app.Config, tables dynamo.Tables) parts {
 	tasks, optOuts := sqs.New(c.AWS, c.ExportsQueueURL, time.Now), &optout.Book{Store: s.Recipients, Now: time.Now}
 	return parts{
 		mediaURL: tables.MediaURL, stores: s, auth: auth, rows: all, blobs: blobs, prober: media.NewProber(c.LocalWebhooks),
-		queries: &query.Service{Store: stores.NewQuery(s), Blobs: blobs, Now: time.Now},
+		queries: wired.Complete(&query.Service{Store: stores.NewQuery(s), Blobs: blobs, Now: time.Now}, "Tokens"),
 		optOuts: optOuts,
 		reach:   reach.Lookup{OptOuts: optOuts, Lists: &lookup.Cache{Store: s.Recipients, Blobs: blobs, Now: time.Now}},
 		reads:   &recent.Reads{Store: all, Now: time.Now},
-		exports: &exports.Service{
+		exports: wired.Complete(&exports.Service{
 			Store: stores.NewExports(s), Tasks: tasks, Now: time.Now,
-			AtOnce: &exports.Maker{Store: stores.NewMaker(s), Blobs: blobs, Tasks: tasks, Now: time.Now, PartSize: exports.PartSize},
-		},
-		settings: &settings.Service{
+			AtOnce: wired.Complete(&exports.Maker{Store: stores.NewMaker(s), Blobs: blobs, Tasks: tasks, Now: time.Now, PartSize: exports.PartSize}),
+		}, "Tokens", "Files"),
+		settings: wired.Complete(&settings.Service{
 			Store: settingsstore.New(s), Auth: auth, People: pool, Now: time.Now,
 			LocalWebhooks: c.LocalWebhooks, LocalPasswords: c.LocalWebhooks,
-		},
+		}, "Keys", "Simulator"),
 		pool: pool,
 	}
 }
@@ -112,11 +113,11 @@ type contactRows struct {
 }
 
 func (a parts) campaignAreas(c app.Config) []area {
-	controls := &control.Service{
+	controls := wired.Complete(&control.Service{
 		Store: stores.NewControl(a.stores), Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now),
 		Events: sqs.New(c.AWS, c.EventsQueueURL, time.Now), Releases: releasescheduler.New(c),
 		Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
-	}
+	}, "Tokens")
 	store, numberFiles := campaignRows{a.rows, a.auth}, &listfile.Store{Blobs: a.blobs, Stat: a.blobs.Stat}
 	return []area{
 		{overview.Area(), &overview.Pages{Store: store, Reads: a.reads, Now: time.Now}},
@@ -148,7 +149,7 @@ func (a parts) settingsAreas(c app.Config) []area {
 
 func (a parts) media(c app.Config) *mediapages.Pages {
 	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
-	library := &media.Library{Store: a.rows, Bucket: bucket, Prober: a.prober, Now: time.Now}
+	library := wired.Complete(&media.Library{Store: a.rows, Bucket: bucket, Prober: a.prober, Now: time.Now})
 	return &mediapages.Pages{Store: a.stores.Contents, Library: library, Origin: bucket.Origin, URL: a.mediaURL}
 }
 
@@ -165,25 +166,25 @@ type listRows struct {
 
 func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Pages {
 	tasks, store := sqs.New(c.AWS, c.IntakeQueueURL, time.Now), stores.NewIntake(a.stores)
-	service := &intake.Service{
+	service := wired.Complete(&intake.Service{
 		Store: store, Uploads: a.blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: a.blobs.Stat,
 		Rules: rules{a.stores.Settings, a.stores.Tenants}, AtOnce: intake.AtOnce,
-		Worker: &intake.Worker{
+		Worker: wired.Complete(&intake.Worker{
 			Store: store, Blobs: a.blobs, Open: a.blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
 			Dispatch: dispatcher,
-		},
-	}
+		}),
+	})
 	return &sending.Pages{
 		Store: listRows{a.rows, a.exports}, Intake: service, Now: time.Now, Lead: c.MinLead, Origin: a.blobs.Origin, Reads: a.reads,
 	}
 }
 
 func (a parts) sendingAreas(c app.Config) []area {
-	dispatcher := &dispatch.Service{
+	dispatcher := wired.Complete(&dispatch.Service{
 		Store: a.stores.Campaigns, Blobs: a.blobs, Releases: releasescheduler.New(c),
 		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit}, Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 		Reach: a.reach,
-	}
+	}, "Tokens", "ListNames", "Limiter")
 	files := a.media(c)
 	return []area{
 		{upload.Area(), upload.Script{}},

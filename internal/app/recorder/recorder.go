@@ -8,6 +8,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/outcome"
 )
 
@@ -20,10 +21,10 @@ type rows struct {
 
 // New returns the recorder of a function with that store.
 func New(c app.Config, stores *dynamo.Stores) *outcome.Recorder {
-	return &outcome.Recorder{
+	return wired.Complete(&outcome.Recorder{
 		Store: rows{stores.Batches, stores.Deliveries, stores.Endpoints, stores.Outcomes}, Days: stores.Outcomes,
 		Blobs:      s3.New(c.AWS, c.Bucket, c.Local),
 		Notify:     sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
 		SweepAfter: c.SweepAfter, Now: time.Now,
-	}
+	})
 }

@@ -12,12 +12,6 @@ import (
 	charts "campaign-dispatch/internal/dashboard/web/chart"
 )
 
-// templateKey identifies a version of a template.
-type templateKey struct {
-	id      string
-	version int
-}
-
 const (
 	maxTemplates = 200 // versions in memory
 	// A page shows the buttons of tablesShown versions, and of no further version after buttonsShown buttons.
@@ -28,7 +22,7 @@ const (
 
 // version returns a version of a template, the zero Template if it is deleted or not the tenant's.
 func (s *Pages) version(ctx context.Context, tenant, id string, version int) (campaign.Template, error) {
-	t, err := s.templates.Get(templateKey{id, version}, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates},
+	t, err := s.templates.Get(campaign.VersionKey{ID: id, Version: version}, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates},
 		func() (campaign.Template, error) { return s.Store.TemplateVersion(ctx, id, version) })
 	t, err = campaign.OwnTemplate(tenant, t, err)
 	if errors.Is(err, campaign.ErrNotFound) {

@@ -53,7 +53,7 @@ type Pages struct {
 	Now      func() time.Time
 
 	large     cache.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns with many batches
-	templates cache.Cache[templateKey, campaign.Template]
+	templates cache.Cache[campaign.VersionKey, campaign.Template]
 }
 
 //go:embed *.html texts.json

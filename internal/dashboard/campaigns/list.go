@@ -168,7 +168,7 @@ func (s *Pages) addAll(ctx context.Context, tenant string, listed []campaign.Lis
 
 // add adds campaigns. It reports whether the page was full before the last of them.
 func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed, l *listPage) (full bool, err error) {
-	standings, err := s.Store.Standings(ctx, tenant, idsOf(listed))
+	standings, err := s.Store.Standings(ctx, tenant, campaign.IDsOf(listed))
 	if err != nil {
 		return false, err
 	}
@@ -192,14 +192,6 @@ func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed
 		l.Rows = append(l.Rows, r)
 	}
 	return full, nil
-}
-
-func idsOf(listed []campaign.Listed) []string {
-	ids := make([]string, len(listed))
-	for i, c := range listed {
-		ids[i] = c.CampaignID
-	}
-	return ids
 }
 
 // matching returns the campaigns of the period whose names contain the query. It does not

@@ -98,7 +98,7 @@ func (r row) Taps() campaign.Rate {
 func (s *Pages) rows(
 	ctx context.Context, tenant string, listed []campaign.Listed, standings map[string]campaign.Summary, l *listPage,
 ) ([]row, error) {
-	stored, err := s.Store.Results(ctx, tenant, idsOf(listed))
+	stored, err := s.Store.Results(ctx, tenant, campaign.IDsOf(listed))
 	if err != nil {
 		return nil, err
 	}

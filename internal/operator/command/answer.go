@@ -3,9 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"text/tabwriter"
+
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 type answer struct {
@@ -55,11 +56,11 @@ var variables = map[string]string{
 	"phone": "PHONE", "file": "FILE", "at": "AT", "since": "SINCE", "confirm": "CONFIRM",
 }
 
-var flagName = regexp.MustCompile(`(?:\bflag |-)-([a-z-]+)`)
+var flagName = pattern.AtFirstUse(`(?:\bflag |-)-([a-z-]+)`)
 
 func asVariables(message string) string {
-	return flagName.ReplaceAllStringFunc(message, func(found string) string {
-		if name := variables[flagName.FindStringSubmatch(found)[1]]; name != "" {
+	return flagName().ReplaceAllStringFunc(message, func(found string) string {
+		if name := variables[flagName().FindStringSubmatch(found)[1]]; name != "" {
 			return name
 		}
 		return found

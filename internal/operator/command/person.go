@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/privacy"
@@ -196,11 +197,11 @@ func (s *stack) people() (*privacy.Service, error) {
 	if s.blobs.Bucket == "" {
 		return nil, errors.New("the stack has no BUCKET: is it a stack of this service, fully deployed?")
 	}
-	return &privacy.Service{
+	return wired.Complete(&privacy.Service{
 		Store: newPersonRows(s.store), Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store.Recipients, Now: time.Now},
 		Lists: &book.Book{Store: s.store.Recipients, Blobs: s.blobs, Now: time.Now},
 		Now:   time.Now, Progress: s.showProgress(),
-	}, nil
+	}), nil
 }
 
 // showProgress returns a function that prints the progress, at most every few seconds.

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"sync"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/phone/e164"
 )
@@ -49,7 +49,7 @@ type Hook struct {
 // maxBody is the maximum size of a request in bytes. Events are far smaller.
 const maxBody = 1 << 20
 
-var agentID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+var agentID = pattern.AtFirstUse(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
 // envelope is a request body: a message, or the handshake by which the provider verifies the URL.
 type envelope struct {
@@ -72,7 +72,7 @@ func (h *Hook) ServeEvent(w http.ResponseWriter, r *http.Request) error {
 		return malformed("The body is not a JSON object.")
 	}
 	id := r.PathValue("agentId")
-	if !agentID.MatchString(id) {
+	if !agentID().MatchString(id) {
 		return refused()
 	}
 	if e.Message.Data == "" {

@@ -3,13 +3,13 @@
 package suppression
 
 import (
-	"regexp"
 	"slices"
 	"time"
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/phone/area"
 	"campaign-dispatch/internal/phone/numberset"
 )
@@ -108,10 +108,10 @@ var (
 	ErrManyEnds = &inputerr.Error{Code: "many_ends", Detail: "the changes of the list have too many different ends: replace the whole list"}
 )
 
-var name = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+var name = pattern.AtFirstUse(`^[a-z][a-z0-9-]*$`)
 
 // ValidName reports whether a list can have the name.
-func ValidName(s string) bool { return len(s) <= MaxName && name.MatchString(s) }
+func ValidName(s string) bool { return len(s) <= MaxName && name().MatchString(s) }
 
 // CheckEnd returns why a list or a change cannot end at a time, or nil. The zero time is no end.
 func CheckEnd(until, now time.Time) error {

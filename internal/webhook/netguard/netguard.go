@@ -8,10 +8,11 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
+
+	"campaign-dispatch/internal/campaign/pattern"
 )
 
 // ErrRefused reports that an address is not on the public internet. No connection was made.
@@ -19,7 +20,7 @@ var ErrRefused = errors.New("the address is not on the public internet")
 
 // numeric matches IP addresses in unusual notations that resolvers accept: decimal, octal
 // and hexadecimal numbers, and short forms.
-var numeric = regexp.MustCompile(`(?i)^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*$`)
+var numeric = pattern.AtFirstUse(`(?i)^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+))*$`)
 
 // PublicHost reports whether a host can be on the public internet, judged by its name.
 func PublicHost(host string) bool {
@@ -27,7 +28,7 @@ func PublicHost(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return PublicIP(ip)
 	}
-	if numeric.MatchString(host) || !strings.Contains(host, ".") {
+	if numeric().MatchString(host) || !strings.Contains(host, ".") {
 		return false
 	}
 	for _, suffix := range []string{".localhost", ".local", ".internal", ".home.arpa", ".lan"} {

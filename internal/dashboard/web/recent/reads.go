@@ -91,7 +91,7 @@ func (r *Reads) read(ctx context.Context, tenant string) (times Times, err error
 	if err != nil {
 		return times, err
 	}
-	standings, err := r.Store.Standings(ctx, tenant, idsOf(listed))
+	standings, err := r.Store.Standings(ctx, tenant, campaign.IDsOf(listed))
 	if err != nil {
 		return times, err
 	}

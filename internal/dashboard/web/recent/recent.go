@@ -36,7 +36,7 @@ func Before(ctx context.Context, s Store, id campaign.ID, first time.Time) (foun
 		if err != nil {
 			return nil, err
 		}
-		stored, err := s.Results(ctx, id.Tenant, idsOf(listed))
+		stored, err := s.Results(ctx, id.Tenant, campaign.IDsOf(listed))
 		if err != nil {
 			return nil, err
 		}
@@ -55,12 +55,4 @@ func Before(ctx context.Context, s Store, id campaign.ID, first time.Time) (foun
 		after = listed[len(listed)-1].Cursor
 	}
 	return found, nil
-}
-
-func idsOf(listed []campaign.Listed) []string {
-	ids := make([]string, len(listed))
-	for i, c := range listed {
-		ids[i] = c.CampaignID
-	}
-	return ids
 }
