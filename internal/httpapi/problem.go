@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 )
@@ -64,6 +65,12 @@ func NotFound(code, detail string) *Problem {
 // NoCampaign returns the problem of a campaign that does not exist.
 func NoCampaign() *Problem {
 	return NotFound("campaign_not_found", "There is no campaign with this ID.")
+}
+
+// IsGone reports whether an error is the problem of something that was deleted at the end of its retention.
+func IsGone(err error) bool {
+	problem, ok := errors.AsType[*Problem](err)
+	return ok && problem.Status == http.StatusGone
 }
 
 // NoBatch returns the problem of a batch that does not exist.

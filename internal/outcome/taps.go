@@ -79,7 +79,7 @@ func (a *call) recordTaps(ctx context.Context, taps []*answer) error {
 	}
 	var added []ledger.NewEntries
 	for some := range slices.Chunk(changes, ledger.TapPage) {
-		entries, err := a.appendTaps(ctx, b, some)
+		entries, err := a.appendTaps(ctx, b, a.Store.Taps, some)
 		if err != nil {
 			return fmt.Errorf("record taps of batch %s: %w", b.BatchID, err)
 		}
@@ -88,16 +88,21 @@ func (a *call) recordTaps(ctx context.Context, taps []*answer) error {
 	return a.queueTaps(ctx, b, append(added, a.repeatedTaps(taps, added)...))
 }
 
-// appendTaps records taps and returns the entries of those that were not recorded when it
+// tapLog reads the taps, or the clicks, of a batch.
+type tapLog func(ctx context.Context, key campaign.BatchKey) (ledger.Taps, error)
+
+// appendTaps records taps, or clicks, and returns the entries of those that were not recorded when it
 // began. After a lost race it returns them without a sequence: this or another call has
 // recorded them, and its webhooks may not be queued.
-func (a *Applier) appendTaps(ctx context.Context, b campaign.Batch, changes []campaign.Change) (added []ledger.NewEntries, err error) {
+func (a *Applier) appendTaps(
+	ctx context.Context, b campaign.Batch, log tapLog, changes []campaign.Change,
+) (added []ledger.NewEntries, err error) {
 	var first, fresh []campaign.Change
 	for try := range tries {
 		if err := retry.Wait(ctx, try); err != nil {
 			return nil, err
 		}
-		before, err := a.Store.Taps(ctx, b.Key)
+		before, err := log(ctx, b.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -204,30 +209,10 @@ func (a *Applier) appendClicks(ctx context.Context, b campaign.Batch, tasks []re
 	}
 	slices.SortStableFunc(clicks, func(x, y campaign.Change) int { return x.At.Compare(y.At) })
 	for some := range slices.Chunk(clicks, ledger.TapPage) {
-		if err := a.appendNewClicks(ctx, b, some); err != nil {
+		if _, err := a.appendTaps(ctx, b, a.Store.Clicks, some); err != nil {
 			return fmt.Errorf("batch %s: %w", b.BatchID, err)
 		}
 	}
 	metrics.Add(ctx, metrics.EventsApplied, len(clicks))
 	return nil
-}
-
-func (a *Applier) appendNewClicks(ctx context.Context, b campaign.Batch, clicks []campaign.Change) error {
-	for try := range tries {
-		if err := retry.Wait(ctx, try); err != nil {
-			return err
-		}
-		before, err := a.Store.Clicks(ctx, b.Key)
-		if err != nil {
-			return err
-		}
-		fresh := before.NewTaps(clicks)
-		if len(fresh) == 0 {
-			return nil
-		}
-		if _, err = a.Store.AppendTaps(ctx, b, before, fresh); !errors.Is(err, campaign.ErrLostRace) {
-			return err
-		}
-	}
-	return campaign.ErrLostRace
 }

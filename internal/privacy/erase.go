@@ -144,21 +144,13 @@ func (e *erasure) eraseNumber(ctx context.Context, c dispatched, ordinal int) er
 
 func (e *erasure) eraseAnswers(ctx context.Context) error {
 	return e.eachAnswer(ctx, func(about []refusal, erase func() error) error {
-		err := erase()
-		if err == nil {
-			e.done.Answers += len(about)
-		}
-		return err
+		return counted(erase(), &e.done.Answers, len(about))
 	})
 }
 
 func (e *erasure) eraseUploads(ctx context.Context) error {
 	return e.eachUpload(ctx, func(key string, _ []string) error {
-		err := e.eraseUpload(ctx, key)
-		if err == nil {
-			e.done.Uploads++
-		}
-		return err
+		return counted(e.eraseUpload(ctx, key), &e.done.Uploads, 1)
 	})
 }
 

@@ -149,11 +149,7 @@ func (e *erasure) eraseRemain(ctx context.Context, o campaign.Blob) error {
 		}
 		return nil
 	}
-	err = e.Blobs.Delete(ctx, o.Key)
-	if err == nil {
-		e.done.Remains++
-	}
-	return err
+	return counted(e.Blobs.Delete(ctx, o.Key), &e.done.Remains, 1)
 }
 
 // isLive reports whether a batch refers to a payload, by a consistent read.

@@ -44,10 +44,6 @@ func (p *person) exportPosts(ctx context.Context, x *Export) error {
 
 func (e *erasure) erasePosts(ctx context.Context) error {
 	return e.eachPost(ctx, func(k delivery.KeptPost) error {
-		err := e.Store.Outcomes.DeleteKeptPost(ctx, k)
-		if err == nil {
-			e.done.Posts++
-		}
-		return err
+		return counted(e.Store.Outcomes.DeleteKeptPost(ctx, k), &e.done.Posts, 1)
 	})
 }

@@ -179,6 +179,14 @@ func (d *Service) open(ctx context.Context, tenantID, number string) (*person, e
 	return &person{Service: d, tenant: tenant, agents: append(agents, tenant.AgentID), sought: sought, phones: sought.E164()}, err
 }
 
+// counted adds to a count if there is no error, and returns the error.
+func counted(err error, count *int, more int) error {
+	if err == nil {
+		*count += more
+	}
+	return err
+}
+
 // errorCollector collects the errors of independent steps. It is safe for concurrent use.
 type errorCollector struct {
 	mu    sync.Mutex

@@ -31,12 +31,8 @@ func (e *erasure) eraseTestNumbers(ctx context.Context) error {
 		}
 		saved.All = left
 		err = e.Store.Campaigns.SaveTestNumbers(ctx, e.tenant.ID, saved)
-		if errors.Is(err, campaign.ErrLostRace) {
-			continue
+		if !errors.Is(err, campaign.ErrLostRace) {
+			return counted(err, &e.done.TestNumbers, 1)
 		}
-		if err == nil {
-			e.done.TestNumbers++
-		}
-		return err
 	}
 }

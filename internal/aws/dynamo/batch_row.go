@@ -15,11 +15,7 @@ import (
 // Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it does not
 // exist. Only a waiting batch above campaign.MovedAtOnce also reads its campaign.
 func (s *BatchStore) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
-	return s.batch(ctx, ref)
-}
-
-func (t *table) batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
-	row, err := t.get(ctx, "read batch "+ref.BatchID, batchKey(ref))
+	row, err := s.get(ctx, "read batch "+ref.BatchID, batchKey(ref))
 	if err != nil {
 		return campaign.Batch{}, err
 	}
@@ -27,7 +23,7 @@ func (t *table) batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batc
 	if err != nil || b.State != campaign.BatchPending || b.Ordinal <= campaign.MovedAtOnce {
 		return b, err
 	}
-	meta, err := t.find(ctx, "read the campaign of batch "+ref.BatchID, metaKey(ref.ID))
+	meta, err := s.find(ctx, "read the campaign of batch "+ref.BatchID, metaKey(ref.ID))
 	if err != nil {
 		return b, err
 	}

@@ -54,11 +54,7 @@ func billingItem(b campaign.Billing) Item {
 
 // Billing reads the prices and limits of a tenant consistently.
 func (s *SettingStore) Billing(ctx context.Context, tenant string) (campaign.Billing, error) {
-	return s.billing(ctx, tenant)
-}
-
-func (t *table) billing(ctx context.Context, tenant string) (campaign.Billing, error) {
-	row, err := t.find(ctx, "read the prices of tenant "+tenant, billingKey(tenant))
+	row, err := s.find(ctx, "read the prices of tenant "+tenant, billingKey(tenant))
 	return readBilling(row), err
 }
 
@@ -75,21 +71,13 @@ func readPrices(row Item) campaign.Prices {
 
 // Spending reads consistently what a tenant's batches have reserved for a date.
 func (s *SettingStore) Spending(ctx context.Context, tenant, date string) (campaign.Spending, error) {
-	return s.spending(ctx, tenant, date)
+	of, err := s.MonthSpending(ctx, tenant, campaign.MonthOf(date))
+	return of.On(date), err
 }
 
 // MonthSpending reads consistently what a tenant's batches have reserved for a month, as 2026-11.
 func (s *SettingStore) MonthSpending(ctx context.Context, tenant, month string) (campaign.MonthSpending, error) {
-	return s.monthSpending(ctx, tenant, month)
-}
-
-func (t *table) spending(ctx context.Context, tenant, date string) (campaign.Spending, error) {
-	of, err := t.monthSpending(ctx, tenant, campaign.MonthOf(date))
-	return of.On(date), err
-}
-
-func (t *table) monthSpending(ctx context.Context, tenant, month string) (campaign.MonthSpending, error) {
-	rows, err := t.rows(ctx, "read the budget of tenant "+tenant, map[string]Item{"budget": budgetKey(tenant, month)})
+	rows, err := s.rows(ctx, "read the budget of tenant "+tenant, map[string]Item{"budget": budgetKey(tenant, month)})
 	return readMonth(rows["budget"], month), err
 }
 
@@ -277,7 +265,7 @@ func (s *SettingStore) CheckReservation(ctx context.Context, b campaign.Batch, d
 // room returns a *campaign.BudgetError if there is no room for a batch's reservation on
 // another day.
 func (t *table) room(ctx context.Context, b campaign.Batch, day string, limits campaign.Spending) error {
-	used, err := t.spending(ctx, b.Tenant, day)
+	used, err := (&SettingStore{*t}).Spending(ctx, b.Tenant, day)
 	if err != nil {
 		return err
 	}

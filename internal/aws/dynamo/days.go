@@ -11,29 +11,23 @@ import (
 // The DAYS rows of a tenant contain the results of its messages by day. Every write of a row
 // raises its version. The attribute logged counts the opt-outs that the log of opt-outs has, too.
 
-var dayNames = []struct {
-	name string
-	of   func(c *campaign.DayCounts) *int
-}{
-	{"sent", func(c *campaign.DayCounts) *int { return &c.Sent }},
-	{"delivered", func(c *campaign.DayCounts) *int { return &c.Delivered }},
-	{"read", func(c *campaign.DayCounts) *int { return &c.Read }},
-	{"failed", func(c *campaign.DayCounts) *int { return &c.Failed }},
-	{"notSent", func(c *campaign.DayCounts) *int { return &c.NotSent }},
-	{"optedOut", func(c *campaign.DayCounts) *int { return &c.OptedOut }},
+func dayNumbers(c *campaign.DayCounts) counts {
+	return counts{
+		"sent": &c.Sent, "delivered": &c.Delivered, "read": &c.Read, "failed": &c.Failed, "notSent": &c.NotSent, "optedOut": &c.OptedOut,
+	}
 }
 
 // AddDay adds counts to those of a tenant's day. Its opt-outs must be in the log of opt-outs. A call that the SDK repeats
 // after a lost response adds twice, until the day is recounted.
-func (s *OutcomeStore) AddDay(ctx context.Context, tenant, date string, counts campaign.DayCounts) error {
+func (s *OutcomeStore) AddDay(ctx context.Context, tenant, date string, changes campaign.DayCounts) error {
 	add, values := []string{"#version :one"}, Item{":one": number(1), ":ttl": s.dayEnd(date)}
-	for _, n := range dayNames {
-		if change := *n.of(&counts); change != 0 {
-			add = append(add, "#"+n.name+" :"+n.name)
-			values[":"+n.name] = number(change)
+	for name, change := range dayNumbers(&changes) {
+		if *change != 0 {
+			add = append(add, "#"+name+" :"+name)
+			values[":"+name] = number(*change)
 		}
 	}
-	if counts.OptedOut != 0 {
+	if changes.OptedOut != 0 {
 		add = append(add, "#logged :optedOut")
 	}
 	w := s.update(dayKey(tenant, date), "ADD "+strings.Join(add, ", ")+" SET "+TTL+" = :ttl", "", values)
@@ -56,23 +50,20 @@ func (s *OutcomeStore) Days(ctx context.Context, tenant, from, to string) ([]cam
 	if err != nil {
 		return nil, err
 	}
-	days := make([]campaign.Day, len(rows))
-	for i, row := range rows {
-		days[i] = campaign.Day{Date: getText(row, "sk"), Logged: getInt(row, "logged"), Version: getInt(row, "version")}
-		for _, n := range dayNames {
-			*n.of(&days[i].DayCounts) = getInt(row, n.name)
-		}
-	}
-	return days, nil
+	return readAll(rows, readDay), nil
+}
+
+func readDay(row Item) campaign.Day {
+	d := campaign.Day{Date: getText(row, "sk"), Logged: getInt(row, "logged"), Version: getInt(row, "version")}
+	dayNumbers(&d.DayCounts).readFrom(row)
+	return d
 }
 
 // SetDay replaces the counts of a day if its version is the one that was read. It reports
 // whether it did.
 func (s *OutcomeStore) SetDay(ctx context.Context, tenant string, d campaign.Day) (bool, error) {
 	row := dayKey(tenant, d.Date)
-	for _, n := range dayNames {
-		row[n.name] = number(*n.of(&d.DayCounts))
-	}
+	dayNumbers(&d.DayCounts).addTo(row)
 	row["logged"], row["version"], row[TTL] = number(d.Logged), number(d.Version+1), s.dayEnd(d.Date)
 	return s.write(ctx, "set the results of a day", s.putAfter(row, "version", d.Version))
 }

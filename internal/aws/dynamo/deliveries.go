@@ -96,20 +96,16 @@ func (s *DeliveryStore) Delivery(ctx context.Context, t delivery.NotifyTask) (de
 
 // Deliveries reads up to 100 deliveries to an endpoint consistently. It returns those that exist, by ID.
 func (s *DeliveryStore) Deliveries(ctx context.Context, tenant, endpointID string, ids []string) (map[string]delivery.Delivery, error) {
-	found, keys := map[string]delivery.Delivery{}, map[string]Item{}
-	for _, id := range ids {
-		keys[id] = deliveryKey(delivery.NotifyTask{DeliveryID: id, Tenant: tenant, EndpointID: endpointID})
+	task := func(id string) delivery.NotifyTask {
+		return delivery.NotifyTask{DeliveryID: id, Tenant: tenant, EndpointID: endpointID}
 	}
-	if len(keys) == 0 {
-		return found, nil
-	}
-	rows, err := s.rowsFrom(ctx, "read deliveries to endpoint "+endpointID, s.Webhooks, keys)
+	rows, err := s.rowsOf(ctx, "read deliveries to endpoint "+endpointID, s.Webhooks, ids, func(id string) Item { return deliveryKey(task(id)) })
 	if err != nil {
 		return nil, err
 	}
+	found := make(map[string]delivery.Delivery, len(rows))
 	for id, row := range rows {
-		found[id], err = readDelivery(delivery.NotifyTask{DeliveryID: id, Tenant: tenant, EndpointID: endpointID}, row)
-		if err != nil {
+		if found[id], err = readDelivery(task(id), row); err != nil {
 			return nil, err
 		}
 	}

@@ -28,7 +28,7 @@ func (s *EndpointStore) addEndpoint(ctx context.Context, e delivery.Endpoint, mo
 	if err != nil {
 		return 0, err
 	}
-	all, err := s.endpoints(ctx, e.Tenant)
+	all, err := s.Endpoints(ctx, e.Tenant)
 	if err != nil || len(all) >= most {
 		return len(all), err
 	}
@@ -55,11 +55,7 @@ func (s *EndpointStore) Endpoint(ctx context.Context, tenant, id string) (delive
 
 // Endpoints returns a tenant's endpoints, disabled ones included, ordered by ID.
 func (s *EndpointStore) Endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error) {
-	return s.endpoints(ctx, tenant)
-}
-
-func (t *table) endpoints(ctx context.Context, tenant string) ([]delivery.Endpoint, error) {
-	return list(ctx, t, tenantPrefix+tenant, endpointPrefix, func(id string, row Item) delivery.Endpoint {
+	return list(ctx, &s.table, tenantPrefix+tenant, endpointPrefix, func(id string, row Item) delivery.Endpoint {
 		return readEndpoint(tenant, id, row)
 	})
 }

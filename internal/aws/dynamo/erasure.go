@@ -27,7 +27,7 @@ func (s *ErasureStore) ReplacePayload(ctx context.Context, b campaign.Batch, key
 		return replaced, err
 	}
 	// The SDK repeats updates without a response: the first one may have succeeded.
-	latest, err := s.batch(ctx, b.BatchRef)
+	latest, err := (&BatchStore{s.table}).Batch(ctx, b.BatchRef)
 	return latest.Payload == key, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,20 +78,9 @@ func (s *FileStore) Exports(ctx context.Context, id campaign.ID) ([]export.Expor
 	if err != nil {
 		return nil, err
 	}
-	keys := map[string]Item{}
-	for _, entry := range entries {
-		_, exportID, _ := strings.Cut(getText(entry, "sk"), "#")
-		keys[exportID] = exportKey(exportID)
-	}
-	rows, err := s.rows(ctx, "read the exports of campaign "+id.CampaignID, keys)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]export.Export, 0, len(rows))
-	for _, row := range rows {
-		all = append(all, readExport(row))
-	}
-	return all, nil
+	ids := readAll(entries, func(entry Item) string { return strings.TrimPrefix(getText(entry, "sk"), id.CampaignID+"#") })
+	rows, err := s.rowsOf(ctx, "read the exports of campaign "+id.CampaignID, s.Campaigns, ids, exportKey)
+	return readAll(slices.Collect(maps.Values(rows)), readExport), err
 }
 
 // SaveExport replaces an export if it is unchanged since it was read. The error wraps
@@ -125,15 +116,13 @@ func exportRow(e export.Export) Item {
 		"state": text(e.State), "upload": text(e.Upload), "audience": text(e.Audience),
 		"createdAt": millis(e.CreatedAt), "updatedAt": millis(e.UpdatedAt),
 	})
-	for name, n := range exportNumbers(&e) {
-		row[name] = number(*n)
-	}
+	exportNumbers(&e).addTo(row)
 	setEnd(row, e.ExpiresAt)
 	return row
 }
 
-func exportNumbers(e *export.Export) map[string]*int {
-	return map[string]*int{
+func exportNumbers(e *export.Export) counts {
+	return counts{
 		"slot": &e.Slot, "total": &e.Total, "checked": &e.Checked, "shown": &e.Shown, "lines": &e.Lines, "parts": &e.Parts,
 		"next": &e.Next, "rest": &e.Rest, "version": &e.Version,
 	}
@@ -148,9 +137,7 @@ func readExport(row Item) export.Export {
 		Audience: export.Audience(getText(row, "audience")), State: export.State(getText(row, "state")), Upload: getText(row, "upload"),
 		CreatedAt: getMillis(row, "createdAt"), UpdatedAt: getMillis(row, "updatedAt"), ExpiresAt: getEnd(row),
 	}
-	for name, n := range exportNumbers(&e) {
-		*n = getInt(row, name)
-	}
+	exportNumbers(&e).readFrom(row)
 	return e
 }
 

@@ -82,16 +82,14 @@ func (s *CampaignStore) listCampaigns(
 	if err != nil {
 		return nil, fmt.Errorf("list campaigns: %w", err)
 	}
-	list := make([]campaign.Listed, len(out.Items))
-	for i, row := range out.Items {
+	return readAll(out.Items, func(row Item) campaign.Listed {
 		as := getText(row, "listAs")
 		_, id, _ := strings.Cut(as, "#")
-		list[i] = campaign.Listed{
+		return campaign.Listed{
 			ID: campaign.ID{Tenant: tenant, CampaignID: id}, Name: getText(row, "name"),
 			CreatedAt: getMillis(row, "createdAt"), Cursor: as, Test: getBool(row, "test"),
 		}
-	}
-	return list, nil
+	}), nil
 }
 
 // Standings returns the summaries of up to 50 campaigns by ID.
@@ -128,9 +126,6 @@ var summaryAttributes = slices.Concat(totalsAttributes, []string{
 func (s *CampaignStore) summaryRows(
 	ctx context.Context, tenant string, campaignIDs []string, withResults bool,
 ) (map[string]summaryRows, error) {
-	if len(campaignIDs) == 0 {
-		return nil, nil
-	}
 	keys, attributes := map[string]Item{}, summaryAttributes
 	if withResults {
 		attributes = nil
@@ -166,18 +161,14 @@ func (t *table) summary(r summaryRows) campaign.Summary {
 
 // Results returns the stored results of up to 50 campaigns by ID.
 func (s *OutcomeStore) Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error) {
-	results := map[string]campaign.Results{}
-	if len(campaignIDs) == 0 {
-		return results, nil
-	}
-	keys := map[string]Item{}
-	for _, id := range campaignIDs {
-		keys[id] = resultsKey(campaign.ID{Tenant: tenant, CampaignID: id})
-	}
-	rows, err := s.rows(ctx, fmt.Sprintf("read the results of %d campaigns", len(campaignIDs)), keys)
+	doing := fmt.Sprintf("read the results of %d campaigns", len(campaignIDs))
+	rows, err := s.rowsOf(ctx, doing, s.Campaigns, campaignIDs, func(id string) Item {
+		return resultsKey(campaign.ID{Tenant: tenant, CampaignID: id})
+	})
 	if err != nil {
 		return nil, err
 	}
+	results := make(map[string]campaign.Results, len(rows))
 	for id, row := range rows {
 		results[id] = readResults(row)
 	}
@@ -202,8 +193,8 @@ func (s *OutcomeStore) KeepOptOutCount(ctx context.Context, id campaign.ID, r ca
 	return s.tryWrite(ctx, "store the opt-outs of campaign "+id.CampaignID, w)
 }
 
-func resultNumbers(r *campaign.Results) map[string]*int {
-	return map[string]*int{
+func resultNumbers(r *campaign.Results) counts {
+	return counts{
 		"batches": &r.Batches, "moves": &r.Moves, "templates": &r.Templates, "accepted": &r.Accepted, "sent": &r.Sent,
 		"delivered": &r.Delivered, "read": &r.Read, "lost": &r.Lost, "optedOut": &r.OptedOut, "tapped": &r.Tapped, "clicked": &r.Clicked,
 		"waiting": &r.Waiting, "stopped": &r.Stopped, "notAccepted": &r.NotAccepted, "neverAccepted": &r.NeverAccepted,
@@ -218,9 +209,7 @@ func resultAttributes(r campaign.Results) Item {
 		"first": millis(r.First), "last": millis(r.Last), "next": millis(r.Next), "until": millis(r.Until), "endsAt": millis(r.EndsAt), "stalled": boolean(r.Stalled),
 		"tappable": boolean(r.Tappable), "clickable": boolean(r.Clickable), "cost": number(r.Cost),
 	}
-	for name, n := range resultNumbers(&r) {
-		row[name] = number(*n)
-	}
+	resultNumbers(&r).addTo(row)
 	setEnd(row, r.ExpiresAt)
 	return row
 }
@@ -234,8 +223,6 @@ func readResults(row Item) campaign.Results {
 		Tappable: getBool(row, "tappable"), Clickable: getBool(row, "clickable"), ExpiresAt: getEnd(row),
 		Cost: getMoney(row, "cost"), OptOuts: getInt(row, "optOuts"), OptOutsUntil: getMillis(row, "optOutsUntil"),
 	}
-	for name, n := range resultNumbers(&r) {
-		*n = getInt(row, name)
-	}
+	resultNumbers(&r).readFrom(row)
 	return r
 }

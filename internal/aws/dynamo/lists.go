@@ -17,14 +17,7 @@ import (
 func (s *RecipientStore) Lists(ctx context.Context, tenant string) ([]suppression.List, error) {
 	rows, err := s.query(ctx, "read the lists of tenant "+tenant, "pk = :pk AND sk > :guard",
 		Item{":pk": listKey(tenant, "")["pk"], ":guard": listGuardKey(tenant)["sk"]})
-	if err != nil {
-		return nil, err
-	}
-	lists := make([]suppression.List, len(rows))
-	for i, row := range rows {
-		lists[i] = readList(tenant, row)
-	}
-	return lists, nil
+	return readAll(rows, func(row Item) suppression.List { return readList(tenant, row) }), err
 }
 
 // ListAdditions returns how often a list of the tenant was created, or created again after its deletion.

@@ -76,9 +76,6 @@ func (s *ContentStore) shownMedia(ctx context.Context, t campaign.Template) ([]m
 			keys[hash], links[hash] = mediaKey(t.Tenant, hash), append(links[hash], m.URL)
 		}
 	}
-	if len(keys) == 0 {
-		return nil, nil
-	}
 	rows, err := s.rows(ctx, "read the media of template "+t.ID, keys)
 	if err != nil {
 		return nil, err

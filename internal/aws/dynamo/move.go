@@ -168,7 +168,7 @@ func (s *CampaignStore) CheckMove(ctx context.Context, c campaign.Campaign, due 
 
 func (s *CampaignStore) room(ctx context.Context, tenant string, plan campaign.MovePlan) error {
 	for _, date := range plan.Dates() {
-		used, err := s.spending(ctx, tenant, date)
+		used, err := (&SettingStore{s.table}).Spending(ctx, tenant, date)
 		if err == nil {
 			err = plan.Room(date, used)
 		}

@@ -39,11 +39,9 @@ func (s *RecipientStore) OptOutShard(ctx context.Context, tenant string, shard i
 // OptOutParts reads up to 100 parts of a shard consistently. Parts that no longer exist are
 // omitted.
 func (s *RecipientStore) OptOutParts(ctx context.Context, tenant string, shard int, ids []string) (map[string]campaign.OptOutPart, error) {
-	keys := make(map[string]Item, len(ids))
-	for _, id := range ids {
-		keys[id] = optOutPartKey(tenant, shard, id)
-	}
-	rows, err := s.rows(ctx, "read parts of the opt-outs of tenant "+tenant, keys)
+	rows, err := s.rowsOf(ctx, "read parts of the opt-outs of tenant "+tenant, s.Campaigns, ids, func(id string) Item {
+		return optOutPartKey(tenant, shard, id)
+	})
 	if err != nil {
 		return nil, err
 	}

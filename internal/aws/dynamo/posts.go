@@ -93,7 +93,7 @@ func (s *EndpointStore) FailuresBefore(
 	ctx context.Context, tenant, endpointID string, before delivery.Place, limit int,
 ) ([]delivery.Failure, error) {
 	rows, err := s.newest(ctx, "read the failures of endpoint "+endpointID, s.Webhooks, failuresPK(tenant, endpointID), placeSK(before), limit)
-	return readAll(rows, tenant, endpointID, readFailure), err
+	return readOf(rows, tenant, endpointID, readFailure), err
 }
 
 // FailuresAbout returns the failures about a message after a time, newest first, among the last limit of an endpoint.
@@ -102,19 +102,16 @@ func (s *EndpointStore) FailuresAbout(
 	ctx context.Context, tenant, endpointID, messageID string, after time.Time, limit int,
 ) (failures []delivery.Failure, looked time.Time, err error) {
 	rows, looked, err := s.newestAbout(ctx, "read the failures of endpoint "+endpointID, failuresPK(tenant, endpointID), messageID, after, limit)
-	return readAll(rows, tenant, endpointID, readFailure), looked, err
+	return readOf(rows, tenant, endpointID, readFailure), looked, err
 }
 
 func failuresPK(tenant, endpointID string) attribute {
 	return failureKey(delivery.Failure{Tenant: tenant, EndpointID: endpointID})["pk"]
 }
 
-// readAll reads the rows of an endpoint.
-func readAll[T any](rows []Item, tenant, endpointID string, read func(tenant, endpointID string, row Item) T) (all []T) {
-	for _, row := range rows {
-		all = append(all, read(tenant, endpointID, row))
-	}
-	return all
+// readOf reads the rows of an endpoint.
+func readOf[T any](rows []Item, tenant, endpointID string, read func(tenant, endpointID string, row Item) T) []T {
+	return readAll(rows, func(row Item) T { return read(tenant, endpointID, row) })
 }
 
 // newestAbout reads the rows about a message after a time, newest first, among the last limit of a partition. It
@@ -182,7 +179,7 @@ func (s *DeliveryStore) KeptPostsBefore(
 ) ([]delivery.KeptPost, error) {
 	rows, err := s.newest(ctx, "read the posts to endpoint "+endpointID, s.Webhooks, keptPostsPK(tenant, endpointID), placeSK(before), limit,
 		listedPost...)
-	return readAll(rows, tenant, endpointID, readKeptPost), err
+	return readOf(rows, tenant, endpointID, readKeptPost), err
 }
 
 // KeptPostsAbout is FailuresAbout for kept posts, without their answers. It includes posts that do not name their message.
@@ -191,7 +188,7 @@ func (s *DeliveryStore) KeptPostsAbout(
 ) (posts []delivery.KeptPost, looked time.Time, err error) {
 	rows, looked, err := s.newestAbout(
 		ctx, "read the posts to endpoint "+endpointID, keptPostsPK(tenant, endpointID), messageID, after, limit, listedPost...)
-	return readAll(rows, tenant, endpointID, readKeptPost), looked, err
+	return readOf(rows, tenant, endpointID, readKeptPost), looked, err
 }
 
 // listedPost are the attributes of a kept post without its answer.
@@ -205,7 +202,7 @@ func keptPostsPK(tenant, endpointID string) attribute {
 // deleted yet are included.
 func (s *DeliveryStore) AllKeptPosts(ctx context.Context, tenant string) iter.Seq2[delivery.KeptPost, error] {
 	return func(yield func(delivery.KeptPost, error) bool) {
-		endpoints, err := s.endpoints(ctx, tenant)
+		endpoints, err := (&EndpointStore{s.table}).Endpoints(ctx, tenant)
 		if err != nil {
 			yield(delivery.KeptPost{}, err)
 			return

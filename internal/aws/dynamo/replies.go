@@ -202,11 +202,7 @@ func (s *RecipientStore) doubtsOf(ctx context.Context, doing, tenant string, pho
 		rows, err := s.query(ctx, doing, "pk = :pk", Item{":pk": doubtKey(tenant, "")["pk"]})
 		return byAttribute(rows, "phone"), err
 	}
-	keys := map[string]Item{}
-	for _, phone := range phones {
-		keys[phone] = doubtKey(tenant, phone)
-	}
-	return s.rows(ctx, doing, keys)
+	return s.rowsOf(ctx, doing, s.Campaigns, phones, func(phone string) Item { return doubtKey(tenant, phone) })
 }
 
 func byAttribute(rows []Item, name string) map[string]Item {

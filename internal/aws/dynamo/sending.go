@@ -52,14 +52,7 @@ const resumedFor = 5 * time.Minute
 // Resumed returns the subjects of the pauses that ended at most 5 minutes ago.
 func (s *TenantStore) Resumed(ctx context.Context) ([]string, error) {
 	rows, err := s.query(ctx, "list the ended pauses", "pk = :pk", Item{":pk": text(resumedPK)})
-	if err != nil {
-		return nil, err
-	}
-	var ended []string
-	for _, row := range rows {
-		ended = append(ended, getText(row, "sk"))
-	}
-	return ended, nil
+	return readAll(rows, func(row Item) string { return getText(row, "sk") }), err
 }
 
 // RateLimit reads an agent's rate limit consistently.

@@ -100,7 +100,7 @@ func (s *SettingStore) Attention(ctx context.Context, tenant, date string) (acco
 }
 
 func (s *SettingStore) watchedEndpoints(ctx context.Context, tenant string) ([]delivery.WatchedEndpoint, error) {
-	endpoints, err := s.endpoints(ctx, tenant)
+	endpoints, err := (&EndpointStore{s.table}).Endpoints(ctx, tenant)
 	watched := make([]delivery.WatchedEndpoint, len(endpoints))
 	for i, e := range endpoints {
 		watched[i].Endpoint = e

@@ -143,8 +143,8 @@ func (s *FileStore) ChangeKnownColumns(ctx context.Context, tenant string, chang
 // totalsAttributes are the attributes of META that hold the totals of the campaign's file.
 var totalsAttributes = append(slices.Sorted(maps.Keys(totalsNumbers(&campaign.SubmissionTotals{}))), "partsUntil")
 
-func totalsNumbers(t *campaign.SubmissionTotals) map[string]*int {
-	return map[string]*int{
+func totalsNumbers(t *campaign.SubmissionTotals) counts {
+	return counts{
 		"lines": &t.Lines, "invalid": &t.Invalid, "faulty": &t.Faulty, "repeated": &t.Repeated, "people": &t.People,
 		"withheldOfPeople": &t.Withheld,
 		"erasedOfParts":    &t.Erased, "acceptedOfParts": &t.Accepted, "partsToCome": &t.PartsToCome,
@@ -158,17 +158,13 @@ func totalsItem(t campaign.SubmissionTotals) Item {
 		return nil
 	}
 	row := Item{"partsUntil": millis(t.Until)}
-	for name, n := range totalsNumbers(&t) {
-		row[name] = number(*n)
-	}
+	totalsNumbers(&t).addTo(row)
 	return row
 }
 
 // readTotals returns the totals in a META row, as of now.
 func (t *table) readTotals(meta Item) (totals campaign.SubmissionTotals) {
-	for name, n := range totalsNumbers(&totals) {
-		*n = getInt(meta, name)
-	}
+	totalsNumbers(&totals).readFrom(meta)
 	if !totals.Known() {
 		return totals
 	}

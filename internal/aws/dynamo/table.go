@@ -110,6 +110,15 @@ func (t *table) rows(ctx context.Context, doing string, keys map[string]Item) (m
 	return t.rowsFrom(ctx, doing, t.Campaigns, keys)
 }
 
+// rowsOf is rows for the rows of IDs, by ID.
+func (t *table) rowsOf(ctx context.Context, doing, table string, ids []string, key func(id string) Item) (map[string]Item, error) {
+	keys := make(map[string]Item, len(ids))
+	for _, id := range ids {
+		keys[id] = key(id)
+	}
+	return t.rowsFrom(ctx, doing, table, keys)
+}
+
 // rowsFrom is rows for any table and for the given attributes.
 func (t *table) rowsFrom(
 	ctx context.Context, doing, table string, keys map[string]Item, attributes ...string,
@@ -284,11 +293,16 @@ func list[T any](ctx context.Context, t *table, pk, prefix string, read func(id 
 	if err != nil {
 		return nil, err
 	}
-	found := make([]T, 0, len(rows))
-	for _, row := range rows {
-		found = append(found, read(strings.TrimPrefix(getText(row, "sk"), prefix), row))
+	return readAll(rows, func(row Item) T { return read(strings.TrimPrefix(getText(row, "sk"), prefix), row) }), nil
+}
+
+// readAll reads rows as values.
+func readAll[T any](rows []Item, read func(row Item) T) []T {
+	values := make([]T, len(rows))
+	for i, row := range rows {
+		values[i] = read(row)
 	}
-	return found, nil
+	return values
 }
 
 // unexpiredRow returns the row, or nil if it has expired.

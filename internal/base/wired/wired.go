@@ -17,7 +17,7 @@ func Complete[T any](service *T, without ...string) *T {
 		return slices.Contains(without, field)
 	})
 	if len(missing) > 0 {
-		panic(fmt.Sprintf("%T lacks %s", *service, strings.Join(missing, ", ")))
+		panic(fmt.Sprintf("%s lacks %s", reflect.TypeFor[T](), strings.Join(missing, ", ")))
 	}
 	return service
 }

@@ -43,8 +43,8 @@ const Path = web.Root + "/settings/billing"
 
 // Register serves the page.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.Get(mux, Path, web.RoleViewer, s.show)
-	ui.Post(mux, Path, web.RoleAdmin, s.change)
+	ui.Get(mux, Path, web.RoleViewer, web.With(s.stored, s.show))
+	ui.Post(mux, Path, web.RoleAdmin, web.With(s.stored, s.change))
 }
 
 type view struct {
@@ -67,11 +67,11 @@ type field struct {
 	Fault       bool
 }
 
-func (s *Pages) show(p *web.Page) error {
-	b, err := s.Store.Billing(p.R.Context(), p.Session.Tenant)
-	if err != nil {
-		return err
-	}
+func (s *Pages) stored(p *web.Page) (campaign.Billing, error) {
+	return s.Store.Billing(p.R.Context(), p.Session.Tenant)
+}
+
+func (s *Pages) show(p *web.Page, b campaign.Billing) error {
 	entry := func(m campaign.Money) string {
 		if m == 0 {
 			return ""
@@ -122,12 +122,7 @@ func (s *Pages) addReserved(p *web.Page, v *view) error {
 	return nil
 }
 
-func (s *Pages) change(p *web.Page) error {
-	ctx, tenant := p.R.Context(), p.Session.Tenant
-	old, err := s.Store.Billing(ctx, tenant)
-	if err != nil {
-		return err
-	}
+func (s *Pages) change(p *web.Page, old campaign.Billing) error {
 	form := campaign.BillingForm{Basic: p.Field("basic"), Single: p.Field("single"), Day: p.Field("day"), Month: p.Field("month")}
 	b, err := s.Admin.CheckBilling(form)
 	if fault := web.FaultOf("", err); fault != "" {
@@ -137,11 +132,12 @@ func (s *Pages) change(p *web.Page) error {
 		return err
 	}
 	return web.Setting[campaign.Billing]{
-		Read:  func() (campaign.Billing, error) { return s.Store.Billing(ctx, tenant) },
+		Read:  func() (campaign.Billing, error) { return s.stored(p) },
 		Has:   func(stored campaign.Billing) bool { return b == stored },
 		Stale: func(stored campaign.Billing) bool { return p.Stale(summary(stored)) },
 		Save: func(stored campaign.Billing) error {
-			return s.Admin.SaveBilling(ctx, tenant, stored, b, p.AuditEntry(Path, "billing.change", "", changes(stored, b)...))
+			entry := p.AuditEntry(Path, "billing.change", "", changes(stored, b)...)
+			return s.Admin.SaveBilling(p.R.Context(), p.Session.Tenant, stored, b, entry)
 		},
 		Saved: func() error { return p.Done(Path, "billing.saved") },
 		Overtaken: func(stored campaign.Billing) error {

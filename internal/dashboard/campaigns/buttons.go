@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"context"
-	"errors"
 
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
@@ -25,10 +24,7 @@ func (s *Pages) version(ctx context.Context, tenant, id string, version int) (ca
 	t, err := s.templates.Get(campaign.VersionKey{ID: id, Version: version}, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates},
 		func() (campaign.Template, error) { return s.Store.TemplateVersion(ctx, id, version) })
 	t, err = campaign.OwnTemplate(tenant, t, err)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return campaign.Template{}, nil
-	}
-	return t, err
+	return t, campaign.IgnoreNotFound(err)
 }
 
 // buttonTable shows the taps and the clicks on the buttons of one version of a template.

@@ -68,22 +68,23 @@ const Path = web.Root + "/campaigns"
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	const one = Path + "/{campaignId}"
+	begun, overview := web.CampaignInPath(s.begun), web.CampaignInPath(s.overview)
 	ui.Get(mux, Path, web.RoleViewer, s.list)
-	ui.Get(mux, one, web.RoleViewer, s.show)
-	ui.Get(mux, one+"/row", web.RoleViewer, s.showRow)
+	ui.Get(mux, one, web.RoleViewer, web.With(overview, s.show))
+	ui.Get(mux, one+"/row", web.RoleViewer, web.With(web.CampaignInPath(s.current), showRow))
 	ui.Get(mux, one+"/messages", web.RoleViewer, s.messages)
 	ui.Post(mux, one+"/messages", web.RoleViewer, s.findMessages) // POST: access logs contain URLs, but no phone number
-	ui.Get(mux, one+"/optouts", web.RoleViewer, s.optOuts)
-	ui.Get(mux, one+"/replies", web.RoleViewer, s.replies)
-	ui.Get(mux, one+"/compared", web.RoleViewer, s.compared)
-	ui.Get(mux, one+"/cancel", web.RoleAuthor, s.askCancel)
-	ui.Post(mux, one+"/cancel", web.RoleAuthor, s.cancel)
-	ui.Get(mux, one+"/pause", web.RoleAuthor, s.askPause)
-	ui.Post(mux, one+"/pause", web.RoleAuthor, s.pause)
-	ui.Get(mux, one+"/resume", web.RoleAuthor, s.askResume)
-	ui.Post(mux, one+"/resume", web.RoleAuthor, s.resume)
-	ui.Get(mux, one+"/reschedule", web.RoleAuthor, s.askReschedule)
-	ui.Post(mux, one+"/reschedule", web.RoleAuthor, s.reschedule)
+	ui.Get(mux, one+"/optouts", web.RoleViewer, web.With(overview, s.optOuts))
+	ui.Get(mux, one+"/replies", web.RoleViewer, web.With(overview, s.replies))
+	ui.Get(mux, one+"/compared", web.RoleViewer, web.With(overview, s.compared))
+	ui.Get(mux, one+"/cancel", web.RoleAuthor, web.With(begun, s.askCancel))
+	ui.Post(mux, one+"/cancel", web.RoleAuthor, web.With(begun, s.cancel))
+	ui.Get(mux, one+"/pause", web.RoleAuthor, web.With(s.pausable, s.askPause))
+	ui.Post(mux, one+"/pause", web.RoleAuthor, web.With(s.pausable, s.pause))
+	ui.Get(mux, one+"/resume", web.RoleAuthor, web.With(begun, s.askResume))
+	ui.Post(mux, one+"/resume", web.RoleAuthor, web.With(begun, s.resume))
+	ui.Get(mux, one+"/reschedule", web.RoleAuthor, web.With(s.timed, s.askReschedule))
+	ui.Post(mux, one+"/reschedule", web.RoleAuthor, web.With(s.timed, s.reschedule))
 }
 
 // begun returns the overview of a campaign, also before the first part of its file is accepted.
@@ -118,10 +119,6 @@ func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign
 		s.large.Put(id, c, s.Now(), maxLarge)
 	}
 	return c, err
-}
-
-func readCampaign(p *web.Page, read func(context.Context, campaign.ID) (campaign.Campaign, error)) (campaign.Campaign, error) {
-	return web.OfCampaign(p, p.R.PathValue("campaignId"), read)
 }
 
 func pathOf(c campaign.Campaign) string { return web.CampaignPath(c.CampaignID) }

@@ -24,11 +24,7 @@ type cancelPage struct {
 	Withdraws bool // nothing is left to be sent, so that only messages are revoked
 }
 
-func (s *Pages) askCancel(p *web.Page) error {
-	c, err := readCampaign(p, s.begun)
-	if err != nil {
-		return err
-	}
+func (s *Pages) askCancel(p *web.Page, c campaign.Campaign) error {
 	if err := s.Controls.MayCancel(c); err != nil {
 		return refused(p, err)
 	}
@@ -68,11 +64,7 @@ func revocable(c campaign.Campaign) bool {
 	return false
 }
 
-func (s *Pages) cancel(p *web.Page) error {
-	c, err := readCampaign(p, s.begun)
-	if err != nil {
-		return err
-	}
+func (s *Pages) cancel(p *web.Page, c campaign.Campaign) error {
 	revoke, action := p.Field("revoke") == "true", "campaign.cancel"
 	if revoke {
 		action = "campaign.revoke"
@@ -117,11 +109,7 @@ type reschedulePage struct {
 	Refusal *web.Refusal
 }
 
-func (s *Pages) askReschedule(p *web.Page) error {
-	c, err := s.timed(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) askReschedule(p *web.Page, c campaign.Campaign) error {
 	if !p.R.URL.Query().Has("batch") {
 		return s.askMove(p, c)
 	}
@@ -137,11 +125,7 @@ func (s *Pages) askReschedule(p *web.Page) error {
 	})
 }
 
-func (s *Pages) reschedule(p *web.Page) error {
-	c, err := s.timed(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) reschedule(p *web.Page, c campaign.Campaign) error {
 	if !p.R.PostForm.Has("batch") {
 		return s.move(p, c)
 	}
@@ -149,7 +133,7 @@ func (s *Pages) reschedule(p *web.Page) error {
 	if !ok {
 		return campaign.ErrNotFound
 	}
-	err = s.moveBatch(p, b.Batch, c)
+	err := s.moveBatch(p, b.Batch, c)
 	if refusal, ok := refusalOf(p, err); ok && refusal.Status == http.StatusBadRequest {
 		return p.RenderStatus(refusal.Status, "campaigns.reschedule", "campaigns_reschedule.html", reschedulePage{
 			Campaign: c, Batch: b.Batch, Value: p.Field("schedule"), Refusal: refusal,
@@ -232,7 +216,7 @@ func movable(c campaign.Campaign) bool {
 // seen its time. Another admin than the one who asked may change it. It also refuses one of a campaign
 // whose first part is not accepted yet.
 func (s *Pages) timed(p *web.Page) (campaign.Campaign, error) {
-	c, err := readCampaign(p, s.begun)
+	c, err := web.CampaignInPath(s.begun)(p)
 	switch {
 	case err != nil:
 		return c, err

@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -73,11 +74,7 @@ func netsOf(batches []campaign.BatchProgress, now time.Time) map[time.Time]map[c
 
 // pointsOf accumulates the changes, with one point per interval.
 func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, r campaign.Results) []point {
-	ends := make([]time.Time, 0, len(nets))
-	for end := range nets {
-		ends = append(ends, end)
-	}
-	slices.SortFunc(ends, time.Time.Compare)
+	ends := slices.SortedFunc(maps.Keys(nets), time.Time.Compare)
 	span := max(ends[len(ends)-1].Sub(from)/maxPoints, time.Second)
 	points, counts := []point{{At: from}}, map[campaign.Outcome]int{}
 	for i, end := range ends {

@@ -28,21 +28,14 @@ type metric struct {
 	all  int           // campaigns that are compared
 }
 
-func (s *Pages) compared(p *web.Page) error {
-	c, err := readCampaign(p, s.overview)
-	if err != nil {
-		return err
-	}
+func (s *Pages) compared(p *web.Page, c campaign.Campaign) error {
 	v, sum := comparedPage{Campaign: c}, c.Results(s.Now())
 	if sum.Sent > 0 {
 		if err := s.compare(p.R.Context(), &v, sum); err != nil {
 			return err
 		}
 	}
-	if p.Partial() {
-		return p.Fragment("campaigns_compared_table.html", v)
-	}
-	return p.Render("campaigns.compared", "campaigns_compared.html", v)
+	return p.RenderOr("campaigns_compared_table.html", "campaigns.compared", "campaigns_compared.html", v)
 }
 
 func (s *Pages) compare(ctx context.Context, c *comparedPage, sum campaign.Results) error {

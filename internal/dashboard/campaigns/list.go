@@ -146,12 +146,11 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 }
 
 func (l *listPage) maxLooked() int {
-	switch l.Status {
-	case "":
+	switch {
+	case l.Status == "":
 		return maxLooked
-	case campaign.StatusSending, campaign.StatusAwaitsHours:
+	case maySend(l.Status):
 		return maxSending
-	case campaign.StatusScheduled, campaign.StatusPaused, campaign.StatusCompleted, campaign.StatusCancelled:
 	}
 	return maxStatuses
 }
@@ -198,24 +197,17 @@ func (s *Pages) add(ctx context.Context, tenant string, listed []campaign.Listed
 // change listed, whose last entry is the next cursor.
 func (l *listPage) matching(listed []campaign.Listed) []campaign.Listed {
 	text := sheet.Fold(l.Query)
-	var found []campaign.Listed
-	for _, c := range listed {
-		if !l.before(c) && strings.Contains(sheet.Fold(c.Name), text) {
-			found = append(found, c)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(listed), func(c campaign.Listed) bool {
+		return l.before(c) || !strings.Contains(sheet.Fold(c.Name), text)
+	})
 }
 
+// ofKind leaves the test messages, or the other campaigns.
 func (l *listPage) ofKind(listed []campaign.Listed) []campaign.Listed {
-	var found []campaign.Listed
-	for _, c := range listed {
+	return slices.DeleteFunc(listed, func(c campaign.Listed) bool {
 		l.Tested = l.Tested || c.Test
-		if c.Test == l.Tests {
-			found = append(found, c)
-		}
-	}
-	return found
+		return c.Test != l.Tests
+	})
 }
 
 // ofStatus returns the campaigns that can have a status, all for "".

@@ -56,7 +56,7 @@ func (s *Pages) found(p *web.Page, m messagesPage, cursor string) (err error) {
 	if m.Status != "" { // skips batches without such messages
 		read = s.Store.Campaign
 	}
-	if m.Campaign, err = readCampaign(p, read); err != nil {
+	if m.Campaign, err = web.CampaignInPath(read)(p); err != nil {
 		return err
 	}
 	m.UID, m.Batch = strings.TrimSpace(m.UID), strings.TrimSpace(m.Batch)
@@ -64,7 +64,7 @@ func (s *Pages) found(p *web.Page, m messagesPage, cursor string) (err error) {
 	for _, r := range reactions {
 		m.Statuses = append(m.Statuses, string(r))
 	}
-	found, err := s.find(p, m, cursor)
+	found, err := s.Messages.Find(p.R.Context(), m.Campaign, m.asked(cursor))
 	m.Next = found.Next
 	problem, _ := errors.AsType[*httpapi.Problem](err)
 	if refusal, ok := refusalOf(p, err); ok && problem.Code != "invalid_cursor" {
@@ -81,10 +81,6 @@ func (s *Pages) found(p *web.Page, m messagesPage, cursor string) (err error) {
 		status = m.Refusal.Status
 	}
 	return p.RenderStatus(status, "campaigns.messages", "campaigns_messages.html", m)
-}
-
-func (s *Pages) find(p *web.Page, m messagesPage, cursor string) (search.Page, error) {
-	return s.Messages.Find(p.R.Context(), m.Campaign, m.asked(cursor))
 }
 
 // asked returns the search. The batch is optional.

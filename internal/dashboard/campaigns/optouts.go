@@ -28,11 +28,7 @@ type optOutsPage struct {
 
 func countsOptOuts(r campaign.Results, now time.Time) bool { return begunWithin(r, now, optOutsWithin) }
 
-func (s *Pages) optOuts(p *web.Page) error {
-	c, err := readCampaign(p, s.overview)
-	if err != nil {
-		return err
-	}
+func (s *Pages) optOuts(p *web.Page, c campaign.Campaign) error {
 	sent := c.Results(s.Now())
 	l := optOutsPage{Campaign: c, Delivered: sent.Delivered}
 	if countsOptOuts(sent, sent.At) {
@@ -40,10 +36,7 @@ func (s *Pages) optOuts(p *web.Page) error {
 			return err
 		}
 	}
-	if p.Partial() {
-		return p.Fragment("campaigns_opt_outs_count.html", l)
-	}
-	return p.Render("campaigns.opt_outs", "campaigns_opt_outs.html", l)
+	return p.RenderOr("campaigns_opt_outs_count.html", "campaigns.opt_outs", "campaigns_opt_outs.html", l)
 }
 
 func (s *Pages) addOptOuts(ctx context.Context, l *optOutsPage, sent campaign.Results) error {

@@ -14,19 +14,11 @@ type pausePage struct {
 	ToCome int    // of them, people of the file who are not accepted yet
 }
 
-func (s *Pages) askPause(p *web.Page) error {
-	c, err := s.pausable(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) askPause(p *web.Page, c campaign.Campaign) error {
 	return p.Render("campaigns.pause", "campaigns_pause.html", newPausePage(c, "pause"))
 }
 
-func (s *Pages) askResume(p *web.Page) error {
-	c, err := readCampaign(p, s.begun)
-	if err != nil {
-		return err
-	}
+func (s *Pages) askResume(p *web.Page, c campaign.Campaign) error {
 	return p.Render("campaigns.resume", "campaigns_pause.html", newPausePage(c, "resume"))
 }
 
@@ -36,7 +28,7 @@ func newPausePage(c campaign.Campaign, action string) pausePage {
 
 // pausable returns the campaign in the path. It refuses one that cannot be paused.
 func (s *Pages) pausable(p *web.Page) (campaign.Campaign, error) {
-	c, err := readCampaign(p, s.begun)
+	c, err := web.CampaignInPath(s.begun)(p)
 	if err == nil {
 		err = pauseRefused(p, s.Controls.MayPause(c))
 	}
@@ -51,19 +43,11 @@ func pauseRefused(p *web.Page, err error) error {
 	return refused(p, err)
 }
 
-func (s *Pages) pause(p *web.Page) error {
-	c, err := s.pausable(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) pause(p *web.Page, c campaign.Campaign) error {
 	return s.setPause(p, c, "pause", c.PausedAt.IsZero(), s.Controls.Pause)
 }
 
-func (s *Pages) resume(p *web.Page) error {
-	c, err := readCampaign(p, s.begun)
-	if err != nil {
-		return err
-	}
+func (s *Pages) resume(p *web.Page, c campaign.Campaign) error {
 	return s.setPause(p, c, "resume", !c.PausedAt.IsZero(), s.Controls.Resume)
 }
 

@@ -35,21 +35,14 @@ func begunWithin(r campaign.Results, now time.Time, most time.Duration) bool {
 	return !r.First.IsZero() && !r.First.After(now) && now.Sub(r.First) < most
 }
 
-func (s *Pages) replies(p *web.Page) error {
-	c, err := readCampaign(p, s.overview)
-	if err != nil {
-		return err
-	}
+func (s *Pages) replies(p *web.Page, c campaign.Campaign) error {
 	l := repliesPage{Campaign: c, Later: p.Query("after") != ""}
 	if countsReplies(c.Results(s.Now())) {
 		if err := s.addReplies(p, &l); err != nil {
 			return err
 		}
 	}
-	if p.Partial() {
-		return p.Fragment("campaigns_replies_count.html", l)
-	}
-	return p.Render("campaigns.replies", "campaigns_replies.html", l)
+	return p.RenderOr("campaigns_replies_count.html", "campaigns.replies", "campaigns_replies.html", l)
 }
 
 func (s *Pages) addReplies(p *web.Page, l *repliesPage) error {

@@ -187,16 +187,9 @@ func (s *Pages) nameRows(ctx context.Context, tenant string, rows []row) error {
 
 func (r *row) show(t campaign.Template) { r.Template, r.Thumbnail = t.Name, t.Thumbnail() }
 
-// showRow answers with a row of the list. It reads the campaign if its stored results are not
-// current.
-func (s *Pages) showRow(p *web.Page) error {
-	r, err := web.OfCampaign(p, p.R.PathValue("campaignId"), s.current)
-	if err != nil {
-		return err
-	}
-	return p.Fragment("campaigns_row_update.html", r)
-}
+func showRow(p *web.Page, r row) error { return p.Fragment("campaigns_row_update.html", r) }
 
+// current returns a row of the list. It reads the campaign if its stored results are not current.
 func (s *Pages) current(ctx context.Context, id campaign.ID) (r row, err error) {
 	standings, err := s.Store.Standings(ctx, id.Tenant, []string{id.CampaignID})
 	if err != nil {

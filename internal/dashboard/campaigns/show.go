@@ -139,11 +139,7 @@ type batchView struct {
 	Movable   bool   // may be rescheduled
 }
 
-func (s *Pages) show(p *web.Page) error {
-	c, err := readCampaign(p, s.overview)
-	if err != nil {
-		return err
-	}
+func (s *Pages) show(p *web.Page, c campaign.Campaign) error {
 	after, err := strconv.Atoi(cmp.Or(p.Query("batches"), "0"))
 	if err != nil || after < 0 {
 		return campaign.ErrNotFound
@@ -221,9 +217,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	}
 	v.Every = every(v.Status)
 	v.Funnel = funnel(v.Sum)
-	v.Lost, v.Recovered = losses(reasons)
-	v.Held, v.Late = heldBack(v.Lost), late(v.Lost)
-	v.Lost = slices.DeleteFunc(v.Lost, func(l lost) bool { return l.NotSent() })
+	v.addLosses(reasons)
 	v.CanCancel = v.Status != campaign.StatusCompleted && (c.CancelledAt.IsZero() || !c.Revoke && revocable(c))
 	v.Schedule, v.CanMove = scheduleOf(c), movable(c)
 	if v.Schedule.First.After(now) {
@@ -247,24 +241,21 @@ func every(s campaign.Status) string {
 	return ""
 }
 
-// heldBack returns the messages that lists held back, most frequent first.
-func heldBack(lost []lost) (held []heldMessages) {
-	for _, l := range lost {
-		if l.Code == campaign.CodeSuppressed {
-			held = append(held, heldMessages{number: l.List, N: l.N})
-		}
-	}
-	return held
-}
-
-// late returns the messages that expired before they were sent, most frequent first.
-func late(all []lost) (some []lost) {
+// addLosses adds the messages that were not delivered, most frequent reason first: those that were sent, those that lists
+// held back, and those that expired before they were sent.
+func (v *view) addLosses(reasons map[campaign.Reason]int) {
+	var all []lost
+	all, v.Recovered = losses(reasons)
 	for _, l := range all {
-		if l.Outcome == campaign.OutcomeExpired && l.NotSent() {
-			some = append(some, l)
+		switch {
+		case l.Code == campaign.CodeSuppressed:
+			v.Held = append(v.Held, heldMessages{number: l.List, N: l.N})
+		case !l.NotSent():
+			v.Lost = append(v.Lost, l)
+		case l.Outcome == campaign.OutcomeExpired:
+			v.Late = append(v.Late, l)
 		}
 	}
-	return some
 }
 
 func (s *Pages) nameLists(ctx context.Context, tenant string, v *view) error {

@@ -71,11 +71,11 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, doubtsPath, web.RoleAdmin, s.decide)
 	ui.Post(mux, Path+"/opt-outs/add", web.RoleAdmin, s.add)
 	ui.Post(mux, Path+"/opt-outs/import", web.RoleAdmin, s.upload)
-	ui.Get(mux, filesPath+"/{file}", web.RoleAdmin, s.review)
+	ui.Get(mux, filesPath+"/{file}", web.RoleAdmin, web.With(s.readImport, s.review))
 	ui.Post(mux, filesPath+"/{file}", web.RoleAdmin, s.importNumbers)
-	ui.Post(mux, filesPath+"/{file}/reading", web.RoleAdmin, s.review)
-	ui.Get(mux, filesPath+"/{file}/refused", web.RoleAdmin, s.leftOut)
-	ui.Post(mux, Path+"/opt-outs/export", web.RoleAdmin, s.export) // POST: it writes the audit log
+	ui.Post(mux, filesPath+"/{file}/reading", web.RoleAdmin, web.With(s.readImport, s.review))
+	ui.Get(mux, filesPath+"/{file}/refused", web.RoleAdmin, web.With(s.readImport, leftOut))
+	ui.Post(mux, Path+"/opt-outs/export", web.RoleAdmin, web.With(s.exported, export)) // POST: it writes the audit log
 	ui.Post(mux, Path+"/opt-outs/removal", web.RoleAdmin, s.confirm)
 	ui.Post(mux, Path+"/opt-outs/remove", web.RoleAdmin, s.remove)
 	// The link to the other language leads to the path of a form.

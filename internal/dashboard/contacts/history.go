@@ -3,13 +3,9 @@ package contacts
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/reaction"
@@ -181,15 +177,9 @@ func (s *Pages) search(ctx context.Context, tenant, phone, cursor string) (found
 
 // searchAll searches campaigns concurrently. The messages are in the order of the campaigns.
 func (s *Pages) searchAll(ctx context.Context, listed []campaign.Listed, phone string) ([]message, error) {
-	found := make([][]message, len(listed))
-	group, ctx := errgroup.WithContext(ctx)
-	for i, l := range listed {
-		group.Go(func() (err error) {
-			found[i], err = s.searchOne(ctx, l, phone)
-			return err
-		})
-	}
-	err := group.Wait()
+	found, err := web.ReadEach(ctx, campaignsAtOnce, listed, func(ctx context.Context, l campaign.Listed) ([]message, error) {
+		return s.searchOne(ctx, l, phone)
+	})
 	return slices.Concat(found...), err
 }
 
@@ -203,7 +193,7 @@ func (s *Pages) searchOne(ctx context.Context, l campaign.Listed, phone string) 
 	asked := search.Query{Phone: &phone, AllBatches: true, Limit: messagesShown}
 	for {
 		found, err := s.Store.Find(ctx, c, asked)
-		if expired(err) {
+		if httpapi.IsGone(err) {
 			return all, nil
 		}
 		if err != nil {
@@ -220,12 +210,6 @@ func (s *Pages) searchOne(ctx context.Context, l campaign.Listed, phone string) 
 			return all, nil
 		}
 	}
-}
-
-// expired reports whether the contents of a batch were deleted at the end of their retention.
-func expired(err error) bool {
-	problem, ok := errors.AsType[*httpapi.Problem](err)
-	return ok && problem.Status == http.StatusGone
 }
 
 // explain adds the changes of a message, and the name of its template, which may be missing.

@@ -28,11 +28,7 @@ func (s *Pages) upload(p *web.Page) error {
 	return p.Redirect(filesPath + "/" + file)
 }
 
-func (s *Pages) review(p *web.Page) error {
-	v, err := s.readImport(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) review(p *web.Page, v review.Numbers) error {
 	return s.showImport(p, http.StatusOK, v)
 }
 
@@ -47,7 +43,7 @@ func (s *Pages) readImport(p *web.Page) (v review.Numbers, err error) {
 	if v, err = review.ReadEverybody(p, s.Files, path, Path, "people.title"); err != nil || !v.Usable() {
 		return v, err
 	}
-	v.Known, err = s.OptOuts.CountOut(p.R.Context(), p.Session.Tenant, v.Content.Numbers)
+	v.Known, err = s.OptOuts.CountOut(p.R.Context(), p.Session.Tenant, v.Numbers)
 	return v, err
 }
 
@@ -60,7 +56,7 @@ func (s *Pages) importNumbers(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	numbers := v.Content.Numbers
+	numbers := v.Numbers
 	if v.Wrong || len(numbers) == 0 {
 		return s.showImport(p, http.StatusUnprocessableEntity, v)
 	}
@@ -81,10 +77,6 @@ func (s *Pages) importNumbers(p *web.Page) error {
 }
 
 // leftOut downloads the lines of a file that are left out.
-func (s *Pages) leftOut(p *web.Page) error {
-	v, err := s.readImport(p)
-	if err != nil {
-		return err
-	}
+func leftOut(p *web.Page, v review.Numbers) error {
 	return v.Download(p)
 }

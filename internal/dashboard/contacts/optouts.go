@@ -117,11 +117,7 @@ func (s *Pages) exportFiles(count int, exact bool) []int {
 	return files
 }
 
-func (s *Pages) export(p *web.Page) error {
-	found, err := s.exported(p)
-	if err != nil {
-		return err
-	}
+func export(p *web.Page, found []campaign.OptedOut) error {
 	if len(found) > maxExported {
 		return &web.Refusal{Status: http.StatusConflict, Key: "people.fault.too_many", To: Path, ToKey: "people.title"}
 	}

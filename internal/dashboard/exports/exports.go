@@ -119,7 +119,7 @@ func (v page) ended() string {
 }
 
 func (s *Pages) read(p *web.Page) (page, error) {
-	c, err := web.OfCampaign(p, p.R.PathValue("campaignId"), s.Exports.Dispatched)
+	c, err := web.CampaignInPath(s.Exports.Dispatched)(p)
 	if err != nil {
 		return page{}, err
 	}

@@ -46,8 +46,8 @@ const Path = web.Root + "/settings/hours"
 
 // Register serves the page.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
-	ui.Get(mux, Path, web.RoleViewer, s.show)
-	ui.Post(mux, Path, web.RoleAdmin, s.change)
+	ui.Get(mux, Path, web.RoleViewer, web.With(s.stored, show))
+	ui.Post(mux, Path, web.RoleAdmin, web.With(s.stored, s.change))
 }
 
 // ruled are the traffic types that can have a rule, in the order of the page.
@@ -56,11 +56,11 @@ var ruled = [...]campaign.Traffic{campaign.Promotion, campaign.Transaction, camp
 // week are the days in the order of the page.
 var week = [...]time.Weekday{time.Monday, time.Tuesday, time.Wednesday, time.Thursday, time.Friday, time.Saturday, time.Sunday}
 
-func (s *Pages) show(p *web.Page) error {
-	stored, err := s.Store.SendPolicy(p.R.Context(), p.Session.Tenant)
-	if err != nil {
-		return err
-	}
+func (s *Pages) stored(p *web.Page) (reach.Policy, error) {
+	return s.Store.SendPolicy(p.R.Context(), p.Session.Tenant)
+}
+
+func show(p *web.Page, stored reach.Policy) error {
 	return render(p, http.StatusOK, view{form: formOf(stored)}, stored)
 }
 
@@ -70,25 +70,21 @@ func render(p *web.Page, status int, v view, stored reach.Policy) error {
 	return p.RenderStatus(status, "hours.title", "hours.html", v)
 }
 
-func (s *Pages) change(p *web.Page) error {
-	ctx, tenant := p.R.Context(), p.Session.Tenant
-	old, err := s.Store.SendPolicy(ctx, tenant)
-	if err != nil {
-		return err
-	}
+func (s *Pages) change(p *web.Page, old reach.Policy) error {
 	f := readForm(p)
 	entered, fault := f.policy()
 	if fault != "" {
 		return render(p, http.StatusUnprocessableEntity, view{form: f, Fault: "hours.fault." + fault}, old)
 	}
 	return web.Setting[reach.Policy]{
-		Read:  func() (reach.Policy, error) { return s.Store.SendPolicy(ctx, tenant) },
+		Read:  func() (reach.Policy, error) { return s.stored(p) },
 		Has:   func(stored reach.Policy) bool { return stored.Revision > 0 && entered.Equal(stored) },
 		Stale: func(stored reach.Policy) bool { return p.Stale(revisionText(stored)) },
 		Ask:   func(stored reach.Policy) (bool, error) { return s.ask(p, f, entered, stored) },
 		Save: func(stored reach.Policy) error {
 			entered.Revision = stored.Revision
-			return s.Store.SaveSendPolicy(ctx, tenant, entered, p.AuditEntry(Path, "hours.change", "", changes(stored, entered)...))
+			entry := p.AuditEntry(Path, "hours.change", "", changes(stored, entered)...)
+			return s.Store.SaveSendPolicy(p.R.Context(), p.Session.Tenant, entered, entry)
 		},
 		Saved: func() error { return p.Done(Path, "hours.saved") },
 		Overtaken: func(stored reach.Policy) error {

@@ -53,16 +53,10 @@ func (s *Pages) unsentBy(ctx context.Context, tenant string, p reach.Policy) (u 
 	if err != nil {
 		return u, err
 	}
-	found := make([]unsentOf, len(ids))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readAtOnce)
-	for i, id := range ids {
-		group.Go(func() (err error) {
-			found[i], err = s.unsentOf(ctx, id, p)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	found, err := web.ReadEach(ctx, readAtOnce, ids, func(ctx context.Context, id campaign.ID) (unsentOf, error) {
+		return s.unsentOf(ctx, id, p)
+	})
+	if err != nil {
 		return u, err
 	}
 	u.Campaigns, u.More = slices.DeleteFunc(found, func(c unsentOf) bool { return c.People == 0 }), more
@@ -107,10 +101,6 @@ func (s *Pages) recent(ctx context.Context, tenant string, now time.Time) ([]cam
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(listed))
-	for i, c := range listed {
-		ids[i] = c.CampaignID
-	}
-	standings, err := s.Campaigns.Standings(ctx, tenant, ids)
+	standings, err := s.Campaigns.Standings(ctx, tenant, campaign.IDsOf(listed))
 	return slices.DeleteFunc(listed, func(c campaign.Listed) bool { return standings[c.CampaignID].Finished() }), err
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/reach/suppression"
@@ -42,26 +40,16 @@ func (s *Pages) showHeld(p *web.Page, l suppression.List) error {
 		return err
 	}
 	v := heldPage{l, held, lastCampaigns}
-	if p.Partial() {
-		return p.Fragment("lists_held_rows.html", v)
-	}
-	return p.Render("lists.held", "lists_held.html", v)
+	return p.RenderOr("lists_held_rows.html", "lists.held", "lists_held.html", v)
 }
 
 // heldIn returns the campaigns in which the list of a number held messages back.
 func (s *Pages) heldIn(ctx context.Context, listed []campaign.Listed, number int) ([]heldIn, error) {
-	held := make([]heldIn, len(listed))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce)
-	for i, each := range listed {
-		group.Go(func() error {
-			c, err := s.Campaigns.Overview(ctx, each.ID)
-			each.Name = web.Short(each.Name, nameWeight)
-			held[i] = heldIn{each, heldBack(c, number)}
-			return campaign.IgnoreNotFound(err)
-		})
-	}
-	err := group.Wait()
+	held, err := web.ReadEach(ctx, readsAtOnce, listed, func(ctx context.Context, each campaign.Listed) (heldIn, error) {
+		c, err := s.Campaigns.Overview(ctx, each.ID)
+		each.Name = web.Short(each.Name, nameWeight)
+		return heldIn{each, heldBack(c, number)}, campaign.IgnoreNotFound(err)
+	})
 	return slices.DeleteFunc(held, func(h heldIn) bool { return h.N == 0 }), err
 }
 

@@ -102,11 +102,7 @@ type unfinished struct {
 
 // open returns the unfinished campaigns with their stored results.
 func (s *Pages) open(ctx context.Context, tenant string, listed []campaign.Listed) (open []unfinished, err error) {
-	ids := make([]string, len(listed))
-	for i, c := range listed {
-		ids[i] = c.CampaignID
-	}
-	standings, stored, err := s.Store.StandingsAndResults(ctx, tenant, ids)
+	standings, stored, err := s.Store.StandingsAndResults(ctx, tenant, campaign.IDsOf(listed))
 	for _, c := range listed {
 		of := standings[c.CampaignID]
 		if of.CancelledAt.IsZero() && !of.Finished() {
@@ -122,18 +118,13 @@ func (s *Pages) open(ctx context.Context, tenant string, listed []campaign.Liste
 // current results.
 func (s *Pages) read(ctx context.Context, open []unfinished, f *found) error {
 	reader := web.ResultReader{Store: s.Store, Now: s.Now}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i, c := range open {
-		if c.current {
-			continue
+	open, err := web.ReadEach(ctx, atOnce, open, func(ctx context.Context, c unfinished) (_ unfinished, err error) {
+		if !c.current {
+			c.Results, err = reader.Read(ctx, c.ID)
 		}
-		group.Go(func() (err error) {
-			open[i].Results, err = reader.Read(ctx, c.ID)
-			return campaign.IgnoreNotFound(err) // deleted meanwhile
-		})
-	}
-	if err := group.Wait(); err != nil {
+		return c, campaign.IgnoreNotFound(err) // deleted meanwhile
+	})
+	if err != nil {
 		return err
 	}
 	for _, c := range open {

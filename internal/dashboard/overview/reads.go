@@ -42,10 +42,7 @@ func (s *Pages) reads(p *web.Page) error {
 		return err
 	}
 	v := newReads(times)
-	if p.Partial() {
-		return p.Fragment("overview_reads_picture.html", v)
-	}
-	return p.Render("overview.reads", "overview_reads.html", v)
+	return p.RenderOr("overview_reads_picture.html", "overview.reads", "overview_reads.html", v)
 }
 
 func newReads(times recent.Times) readsPage {

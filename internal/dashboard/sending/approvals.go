@@ -28,11 +28,7 @@ type request struct {
 const mostRequests = 100 // on the page: the newest ones
 
 // approvals lists the requests for approval, those that wait first.
-func (s *Pages) approvals(p *web.Page) error {
-	subs, err := s.submissions(p)
-	if err != nil {
-		return err
-	}
+func approvals(p *web.Page, subs []submission.Submission) error {
 	var all []request
 	for _, sub := range subs {
 		if sub.Approval.Asked() && sub.State != submission.StateDraft { // a draft is not what was decided about
@@ -89,16 +85,16 @@ type rule struct {
 
 const maxRule = 100_000_000 // people
 
-func (s *Pages) showRule(p *web.Page) error {
-	from, err := s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant)
-	if err != nil {
-		return err
-	}
-	return showRule(p, http.StatusOK, ruleText(from), from, "")
+func (s *Pages) rule(p *web.Page) (from int, err error) {
+	return s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant)
 }
 
-// showRule shows the form with what is entered. fault is the key of a text, or "".
-func showRule(p *web.Page, status int, text string, stored int, fault string) error {
+func showRule(p *web.Page, from int) error {
+	return renderRule(p, http.StatusOK, ruleText(from), from, "")
+}
+
+// renderRule shows the form with what is entered. fault is the key of a text, or "".
+func renderRule(p *web.Page, status int, text string, stored int, fault string) error {
 	return p.RenderStatus(status, "approval.rule_title", "approval_rule.html", rule{text, ruleState(stored), fault})
 }
 
@@ -113,29 +109,25 @@ func ruleState(from int) string { return "from " + strconv.Itoa(from) }
 
 // changeRule saves the setting. What is not a number is refused, so that a mistyped one does
 // not switch approval off.
-func (s *Pages) changeRule(p *web.Page) error {
-	old, err := s.Store.ApprovalFrom(p.R.Context(), p.Session.Tenant)
-	if err != nil {
-		return err
-	}
+func (s *Pages) changeRule(p *web.Page, old int) error {
 	text := p.Field("from")
 	from, err := strconv.Atoi(text)
 	switch {
 	case text == "":
 		from = 0
 	case err != nil || from < 1 || from > maxRule:
-		return showRule(p, http.StatusUnprocessableEntity, text, old, "approval.rule_fault")
+		return renderRule(p, http.StatusUnprocessableEntity, text, old, "approval.rule_fault")
 	}
 	ctx, tenant := p.R.Context(), p.Session.Tenant
 	return web.Setting[int]{
-		Read:  func() (int, error) { return s.Store.ApprovalFrom(ctx, tenant) },
+		Read:  func() (int, error) { return s.rule(p) },
 		Has:   func(stored int) bool { return from == stored },
 		Stale: func(stored int) bool { return p.Stale(ruleState(stored)) },
 		Save: func(stored int) error {
 			return s.Store.SaveApprovalFrom(ctx, tenant, stored, from, p.AuditEntry(RulePath, "approval.rule", "", ruleDetail(stored, from)))
 		},
 		Saved:     func() error { return p.Done(RulePath, "approval.rule_saved") },
-		Overtaken: func(stored int) error { return showRule(p, http.StatusConflict, text, stored, "approval.rule_stale") },
+		Overtaken: func(stored int) error { return renderRule(p, http.StatusConflict, text, stored, "approval.rule_stale") },
 	}.Change(old)
 }
 

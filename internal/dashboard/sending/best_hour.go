@@ -37,7 +37,7 @@ func (s *Pages) proposeHour(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	t, err := s.template(p, p.Query("template"))
+	t, err := s.asked(p)
 	if campaign.IgnoreNotFound(err) != nil {
 		return err
 	}

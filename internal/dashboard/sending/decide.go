@@ -15,11 +15,7 @@ import (
 
 // chooseColumns sets the columns and begins the check of the file. The columns of a checked file can
 // be corrected.
-func (s *Pages) chooseColumns(p *web.Page) error {
-	sub, err := s.inPath(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) chooseColumns(p *web.Page, sub submission.Submission) error {
 	t, err := s.template(p, sub.TemplateID)
 	if err != nil {
 		return err
@@ -102,32 +98,23 @@ func (s *Pages) step(
 	return done(p, sub)
 }
 
-func (s *Pages) stepInPath(p *web.Page, choice intake.Choice, action, done string) error {
-	sub, err := s.inPath(p)
-	if err != nil {
-		return err
-	}
-	return s.step(p, sub, choice, pathOf(sub), action, func(p *web.Page, sub submission.Submission) error {
-		return p.Done(pathOf(sub), done, sub.Name)
-	})
+// saying answers a step with a notice on the page of the submission.
+func saying(key string) func(*web.Page, submission.Submission) error {
+	return func(p *web.Page, sub submission.Submission) error { return p.Done(pathOf(sub), key, sub.Name) }
 }
 
-func (s *Pages) withdraw(p *web.Page) error {
-	return s.stepInPath(p, intake.Withdraw, "approval.withdraw", "approval.withdrawn")
+func (s *Pages) withdraw(p *web.Page, sub submission.Submission) error {
+	return s.step(p, sub, intake.Withdraw, pathOf(sub), "approval.withdraw", saying("approval.withdrawn"))
 }
 
 // reopen takes a refused campaign back, to correct it.
-func (s *Pages) reopen(p *web.Page) error {
-	return s.stepInPath(p, intake.Reopen, "approval.reopen", "approval.reopened")
+func (s *Pages) reopen(p *web.Page, sub submission.Submission) error {
+	return s.step(p, sub, intake.Reopen, pathOf(sub), "approval.reopen", saying("approval.reopened"))
 }
 
 // confirm sends a checked campaign, asks for its approval, or sends the rest after a stop. A
 // repeated confirmation changes nothing.
-func (s *Pages) confirm(p *web.Page) error {
-	sub, err := s.inPath(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) confirm(p *web.Page, sub submission.Submission) error {
 	if sub.State == submission.StateSending { // a repeated confirmation
 		return s.sent(p, sub)
 	}
@@ -146,11 +133,7 @@ func reason(p *web.Page) string { return web.Short(p.Field("reason"), maxReason)
 
 // decide approves or refuses a campaign. Who asked for it cannot approve it. Of several
 // decisions at once, one takes effect.
-func (s *Pages) decide(p *web.Page) error {
-	sub, err := s.inPath(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) decide(p *web.Page, sub submission.Submission) error {
 	switch decision := p.Field("decision"); {
 	case decision == "approve":
 		return s.asShown(p, sub, func() error {
@@ -161,9 +144,7 @@ func (s *Pages) decide(p *web.Page) error {
 	case reason(p) == "" && sub.State == submission.StateApproval:
 		return s.render(p, http.StatusUnprocessableEntity, sub, "approval.reason_missing")
 	}
-	return s.step(p, sub, intake.Refuse, pathOf(sub), "approval.refuse", func(p *web.Page, sub submission.Submission) error {
-		return p.Done(pathOf(sub), "approval.refused", sub.Name)
-	})
+	return s.step(p, sub, intake.Refuse, pathOf(sub), "approval.refuse", saying("approval.refused"))
 }
 
 func (s *Pages) approved(p *web.Page, sub submission.Submission) error {
@@ -177,11 +158,7 @@ func (s *Pages) approved(p *web.Page, sub submission.Submission) error {
 }
 
 // cancel discards a submission. Messages that are sent already remain.
-func (s *Pages) cancel(p *web.Page) error {
-	sub, err := s.inPath(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) cancel(p *web.Page, sub submission.Submission) error {
 	return s.step(p, sub, intake.Discard, "", "campaign.discard", func(p *web.Page, sub submission.Submission) error {
 		return p.Done(SubmissionsPath, "submission.cancelled", sub.Name)
 	})

@@ -22,11 +22,7 @@ type listedDraft struct {
 	Late     bool   // the time has passed
 }
 
-func (s *Pages) drafts(p *web.Page) error {
-	all, err := s.submissions(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) drafts(p *web.Page, all []submission.Submission) error {
 	templates, err := s.Store.Templates(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err

@@ -33,17 +33,13 @@ func (q question) People() (n int) {
 	return n
 }
 
-func (s *Pages) askAudience(p *web.Page) error {
-	q, err := s.question(p)
-	if err != nil {
-		return err
-	}
+func askAudience(p *web.Page, q question) error {
 	return p.Render("followup.title", "followup.html", q)
 }
 
 // question reads the campaign in the path. The first audience with people is chosen.
 func (s *Pages) question(p *web.Page) (question, error) {
-	c, err := web.OfCampaign(p, p.R.PathValue("campaignId"), s.Store.Overview)
+	c, err := web.CampaignInPath(s.Store.Overview)(p)
 	if err != nil {
 		return question{}, err
 	}
@@ -63,11 +59,7 @@ func audiencesOf(c campaign.Campaign) (all []audience) {
 	return all
 }
 
-func (s *Pages) chooseAudience(p *web.Page) error {
-	q, err := s.question(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) chooseAudience(p *web.Page, q question) error {
 	exportID, ok := campaign.ParseUUID(p.Field("once"))
 	q.Chosen = export.Audience(p.Field("audience"))
 	if !ok || !slices.Contains(export.Audiences(), q.Chosen) {
@@ -128,11 +120,7 @@ func openForm(p *web.Page, l audienceList) error {
 }
 
 // listProgress shows the progress of a list. A page that waits for it goes on to the form.
-func (s *Pages) listProgress(p *web.Page) error {
-	l, err := s.audienceList(p, p.R.PathValue("campaignId"), p.R.PathValue("exportId"))
-	if err != nil {
-		return err
-	}
+func listProgress(p *web.Page, l audienceList) error {
 	if !l.Closed() {
 		p.Refresh = refreshSeconds
 	}
@@ -143,6 +131,10 @@ func (s *Pages) listProgress(p *web.Page) error {
 		return p.Fragment("followup_list.html", l)
 	}
 	return p.Render("followup.title", "followup_progress.html", l)
+}
+
+func (s *Pages) listInPath(p *web.Page) (audienceList, error) {
+	return s.audienceList(p, p.R.PathValue("campaignId"), p.R.PathValue("exportId"))
 }
 
 // audienceList reads a list of recipients of a campaign.

@@ -145,6 +145,10 @@ func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
 	return web.OwnTemplate(p, id, s.Store.Template)
 }
 
+func (s *Pages) asked(p *web.Page) (campaign.Template, error) {
+	return s.template(p, p.Query("template"))
+}
+
 // lead returns the minimum time from now to a schedule, as a text.
 func (s *Pages) lead(p *web.Page) string {
 	n, unit := int(s.Lead/time.Second), "seconds"
@@ -180,12 +184,8 @@ func entered(p *web.Page) form {
 	}}
 }
 
-// columns answers with the columns of the selected template, and with its preview for another place of the page.
-func (s *Pages) columns(p *web.Page) error {
-	t, err := s.template(p, p.Query("template"))
-	if err != nil {
-		return err
-	}
+// showColumns answers with the columns of the selected template, and with its preview for another place of the page.
+func showColumns(p *web.Page, t campaign.Template) error {
 	var f form
 	f.show(p, t)
 	return p.Fragment("sending_chosen.html", f)
@@ -193,11 +193,7 @@ func (s *Pages) columns(p *web.Page) error {
 
 // example returns a sample file for a template, in the CSV format of Brazilian
 // spreadsheets.
-func (s *Pages) example(p *web.Page) error {
-	t, err := s.template(p, p.Query("template"))
-	if err != nil {
-		return err
-	}
+func example(p *web.Page, t campaign.Template) error {
 	var file bytes.Buffer
 	w := csv.NewWriter(&file)
 	w.Comma, w.UseCRLF = web.CSVSeparator, true

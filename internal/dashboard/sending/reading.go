@@ -63,11 +63,7 @@ func (v view) SheetRead() string {
 func (view) Braced(name string) string { return "{{" + name + "}}" }
 
 // chooseReading reads the file again, as a person has chosen. Who sees an older page sees the new one first.
-func (s *Pages) chooseReading(p *web.Page) error {
-	sub, err := s.inPath(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) chooseReading(p *web.Page, sub submission.Submission) error {
 	if !sub.Editable() {
 		return p.Redirect(pathOf(sub))
 	}

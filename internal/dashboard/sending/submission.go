@@ -56,11 +56,7 @@ type listed struct {
 
 // listSubmissions lists the files that are to be reviewed, and apart those that wait for approval, and those that are
 // sent or ended.
-func (s *Pages) listSubmissions(p *web.Page) error {
-	all, err := s.submissions(p)
-	if err != nil {
-		return err
-	}
+func listSubmissions(p *web.Page, all []submission.Submission) error {
 	all = slices.DeleteFunc(all, func(sub submission.Submission) bool { return sub.State == submission.StateDraft })
 	slices.SortFunc(all, func(a, b submission.Submission) int {
 		return cmp.Or(falseFirst(done(a), done(b)), b.CreatedAt.Compare(a.CreatedAt))
@@ -96,11 +92,7 @@ func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
 // refreshSeconds is the time after which browsers without scripts reload a page in progress.
 const refreshSeconds = 5
 
-func (s *Pages) show(p *web.Page) error {
-	sub, err := s.inPath(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) show(p *web.Page, sub submission.Submission) error {
 	if sub.State == submission.StateSent {
 		return p.Redirect(web.CampaignPath(sub.CampaignID))
 	}
@@ -304,13 +296,9 @@ func (s *Pages) sample(p *web.Page, sub submission.Submission, t campaign.Templa
 	return shown, nil
 }
 
-func (s *Pages) showSample(p *web.Page) error {
+func (s *Pages) showSample(p *web.Page, sub submission.Submission) error {
 	if !p.Partial() {
-		return s.show(p)
-	}
-	sub, err := s.inPath(p)
-	if err != nil {
-		return err
+		return s.show(p, sub)
 	}
 	shown, err := s.sample(p, sub, campaign.Template{})
 	if err != nil {
@@ -322,11 +310,7 @@ func (s *Pages) showSample(p *web.Page) error {
 
 // leftOut downloads the lines that get no message, or those of one kind, also of a noted one, in the CSV format of Brazilian
 // spreadsheets.
-func (s *Pages) leftOut(p *web.Page) error {
-	sub, err := s.inPath(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) leftOut(p *web.Page, sub submission.Submission) error {
 	if !(view{Submission: sub}).Reviewed() || sub.Check.Findings.ToDownload() == 0 { // the columns may be those of another check
 		return campaign.ErrNotFound
 	}

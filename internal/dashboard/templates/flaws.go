@@ -2,7 +2,6 @@ package templates
 
 import (
 	"slices"
-	"strconv"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
@@ -51,7 +50,7 @@ func (d draft) fieldOf(f content.Flaw) string {
 	prefix := d.prefixOf(f)
 	switch {
 	case f.Suggestion > 0:
-		return prefix + "s" + strconv.Itoa(f.Suggestion) + "-" + suggestionFields[f.Part]
+		return suggestionName(prefix, f.Suggestion) + "-" + suggestionFields[f.Part]
 	case f.Part == content.PartHeight && d.Form == formCarousel:
 		return "cards-height"
 	case f.Part == content.PartHeight:
@@ -83,18 +82,11 @@ func (d draft) prefixOf(f content.Flaw) string {
 
 // show opens the card and the suggestion of a flaw, so that its field can have the focus.
 func (d *draft) show(f content.Flaw) {
-	card := "card"
 	if d.Form == formCarousel && f.Card > 0 {
-		card = cardName(f.Card)
-		d.change("open " + card)
+		d.change("open " + cardName(f.Card))
 	}
 	if f.Suggestion > 0 {
-		if f.Card > 0 {
-			card += "-"
-		} else {
-			card = ""
-		}
-		d.change("open " + card + "s" + strconv.Itoa(f.Suggestion))
+		d.change("open " + suggestionName(d.prefixOf(f), f.Suggestion))
 	}
 }
 

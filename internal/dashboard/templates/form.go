@@ -102,11 +102,7 @@ func (s *Pages) blank(p *web.Page) error {
 	return s.renderForm(p, http.StatusOK, f)
 }
 
-func (s *Pages) edit(p *web.Page) error {
-	t, err := s.own(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) edit(p *web.Page, t campaign.Template) error {
 	return s.renderForm(p, http.StatusOK, newForm(p, draftOf(p, t)))
 }
 
@@ -149,11 +145,7 @@ func (s *Pages) create(p *web.Page) error {
 }
 
 // change saves a new version. Campaigns keep their version.
-func (s *Pages) change(p *web.Page) error {
-	newest, err := s.own(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) change(p *web.Page, newest campaign.Template) error {
 	return s.save(p, "template.change", newest)
 }
 

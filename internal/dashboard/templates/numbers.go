@@ -57,12 +57,12 @@ func (s *Pages) saveForTest(p *web.Page, t campaign.Template, f testForm) error 
 		return err
 	case fault.text != "":
 		f.New.Fault = fault.text
-		return s.render(p, fault.status, f)
+		return s.render(p, fault.status, t, f)
 	case !p.Partial():
 		return p.Done(linkOf(t)+"#test", "templates.numbers_saved")
 	}
 	f.New, f.To, f.Kept = numbers{}, append(f.To, one.Phone), one.Name
-	return s.render(p, http.StatusOK, f)
+	return s.render(p, http.StatusOK, t, f)
 }
 
 // fault is why a number is not saved. The text is "" if it is.

@@ -77,18 +77,18 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, Path+"/new", web.RoleAuthor, s.blank)
 	ui.Post(mux, Path, web.RoleAuthor, s.create)
 	ui.Post(mux, Path+"/preview", web.RoleAuthor, s.preview)
-	ui.Get(mux, Path+"/{id}", web.RoleViewer, s.show)
-	ui.Get(mux, Path+"/{id}/versions/{version}", web.RoleViewer, s.showVersion)
-	ui.Get(mux, Path+"/{id}/edit", web.RoleAuthor, s.edit)
-	ui.Post(mux, Path+"/{id}", web.RoleAuthor, s.change)
-	ui.Post(mux, Path+"/{id}/duplicate", web.RoleAuthor, s.duplicate)
-	ui.Post(mux, Path+"/{id}/archive", web.RoleAuthor, s.archive)
-	ui.Post(mux, Path+"/{id}/restore", web.RoleAuthor, s.restore)
+	ui.Get(mux, Path+"/{id}", web.RoleViewer, web.With(s.own, s.show))
+	ui.Get(mux, Path+"/{id}/versions/{version}", web.RoleViewer, web.With(s.own, s.showVersion))
+	ui.Get(mux, Path+"/{id}/edit", web.RoleAuthor, web.With(s.own, s.edit))
+	ui.Post(mux, Path+"/{id}", web.RoleAuthor, web.With(s.own, s.change))
+	ui.Post(mux, Path+"/{id}/duplicate", web.RoleAuthor, web.With(s.own, s.duplicate))
+	ui.Post(mux, Path+"/{id}/archive", web.RoleAuthor, web.With(s.own, s.archive))
+	ui.Post(mux, Path+"/{id}/restore", web.RoleAuthor, web.With(s.own, s.restore))
 	ui.Get(mux, numbersPath, web.RoleAuthor, s.numbers)
 	ui.Post(mux, numbersPath, web.RoleAuthor, s.saveNumber)
 	ui.Post(mux, numbersPath+"/delete", web.RoleAuthor, s.deleteNumber)
-	ui.Post(mux, Path+"/{id}/test", web.RoleAuthor, s.test)
-	ui.Post(mux, Path+"/{id}/preview", web.RoleAuthor, s.previewTest)
+	ui.Post(mux, Path+"/{id}/test", web.RoleAuthor, web.With(s.own, s.test))
+	ui.Post(mux, Path+"/{id}/preview", web.RoleAuthor, web.With(s.own, s.previewTest))
 }
 
 type page struct {
@@ -102,15 +102,11 @@ type page struct {
 	Test     testForm
 }
 
-func (s *Pages) show(p *web.Page) error {
-	return s.render(p, http.StatusOK, testForm{})
+func (s *Pages) show(p *web.Page, t campaign.Template) error {
+	return s.render(p, http.StatusOK, t, testForm{})
 }
 
-func (s *Pages) render(p *web.Page, status int, test testForm) error {
-	t, err := s.own(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) render(p *web.Page, status int, t campaign.Template, test testForm) error {
 	archived, err := s.Store.TemplateArchived(p.R.Context(), t.Tenant, t.ID)
 	if err != nil {
 		return err

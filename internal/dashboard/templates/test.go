@@ -62,18 +62,14 @@ func (f testForm) empty(variables []string) []string {
 	return slices.DeleteFunc(slices.Clone(variables), func(name string) bool { return f.Values[name] != "" })
 }
 
-func (s *Pages) test(p *web.Page) error {
-	t, err := s.own(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) test(p *web.Page, t campaign.Template) error {
 	f := readTest(p, t)
 	if p.Field("do") == "save-number" {
 		return s.saveForTest(p, t, f)
 	}
 	if empty := f.empty(t.Variables()); len(empty) > 0 {
 		f.Note = p.T("templates.test_empty", strings.Join(empty, ", "))
-		return s.answerTest(p, f, nil)
+		return s.answerTest(p, t, f, nil)
 	}
 	to, err := s.recipients(p, f)
 	if err != nil {
@@ -81,12 +77,12 @@ func (s *Pages) test(p *web.Page) error {
 	}
 	if len(to) == 0 {
 		f.Note = p.T("templates.test_nobody")
-		return s.answerTest(p, f, nil)
+		return s.answerTest(p, t, f, nil)
 	}
 	c := s.callOf(p, t, f, to)
 	// The check finds a number that would be rejected, without storing anything.
 	if f.Note, err = s.try(p, c); err != nil || f.Note != "" {
-		return s.answerTest(p, f, err)
+		return s.answerTest(p, t, f, err)
 	}
 	if err := web.UseForm(p, "templates.test_used", linkOf(t), "templates.back"); err != nil {
 		return err
@@ -97,7 +93,7 @@ func (s *Pages) test(p *web.Page) error {
 	_, err = s.Dispatch.Accept(p.R.Context(), c)
 	if refusal, refused := errors.AsType[*dispatch.Refusal](err); refused {
 		f.Note = noteOf(p, refusal.Faults[0])
-		return s.answerTest(p, f, nil)
+		return s.answerTest(p, t, f, nil)
 	}
 	if err != nil {
 		return err
@@ -128,16 +124,12 @@ func sampleOf(p *web.Page, t campaign.Template, f testForm) sample {
 	return shown
 }
 
-func (s *Pages) previewTest(p *web.Page) error {
-	t, err := s.own(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) previewTest(p *web.Page, t campaign.Template) error {
 	f := readTest(p, t)
 	if p.Partial() {
 		return p.Fragment("template_sample.html", page{Sample: sampleOf(p, t, f)})
 	}
-	return s.render(p, http.StatusOK, f)
+	return s.render(p, http.StatusOK, t, f)
 }
 
 // try checks a test, and returns the reason for a refusal, or "".
@@ -158,11 +150,11 @@ func (s *Pages) try(p *web.Page, c dispatch.Call) (note string, err error) {
 
 func noteOf(p *web.Page, f dispatch.Fault) string { return p.Known("refusal."+f.Code, f.Detail) }
 
-func (s *Pages) answerTest(p *web.Page, f testForm, err error) error {
+func (s *Pages) answerTest(p *web.Page, t campaign.Template, f testForm, err error) error {
 	if err != nil {
 		return err
 	}
-	return s.render(p, http.StatusUnprocessableEntity, f)
+	return s.render(p, http.StatusUnprocessableEntity, t, f)
 }
 
 func readTest(p *web.Page, t campaign.Template) testForm {

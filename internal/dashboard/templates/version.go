@@ -58,11 +58,7 @@ type whole struct {
 	Current bool
 }
 
-func (s *Pages) showVersion(p *web.Page) error {
-	t, err := s.own(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) showVersion(p *web.Page, t campaign.Template) error {
 	n, err := strconv.ParseUint(p.R.PathValue("version"), 10, 31)
 	if err != nil {
 		return campaign.ErrNotFound
@@ -117,21 +113,19 @@ func previewWeight(d draft) int {
 	return min(phoneWeight, max(leastWeight, left))
 }
 
-func (s *Pages) archive(p *web.Page) error {
-	return s.move(p, true, "template.archive", "templates.done.archived", s.Store.ArchiveTemplate)
+func (s *Pages) archive(p *web.Page, t campaign.Template) error {
+	return s.move(p, t, true, "template.archive", "templates.done.archived", s.Store.ArchiveTemplate)
 }
 
-func (s *Pages) restore(p *web.Page) error {
-	return s.move(p, false, "template.restore", "templates.done.restored", s.Store.RestoreTemplate)
+func (s *Pages) restore(p *web.Page, t campaign.Template) error {
+	return s.move(p, t, false, "template.restore", "templates.done.restored", s.Store.RestoreTemplate)
 }
 
 // move archives or restores a template. doneKey is the text of what was done. A repeated form
 // changes nothing.
-func (s *Pages) move(p *web.Page, archive bool, action, doneKey string, do func(ctx context.Context, tenant, id string) error) error {
-	t, err := s.own(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) move(
+	p *web.Page, t campaign.Template, archive bool, action, doneKey string, do func(ctx context.Context, tenant, id string) error,
+) error {
 	archived, err := s.Store.TemplateArchived(p.R.Context(), t.Tenant, t.ID)
 	if err != nil {
 		return err
@@ -150,11 +144,7 @@ func (s *Pages) move(p *web.Page, archive bool, action, doneKey string, do func(
 
 // duplicate saves a new template with the content of the current version, and opens it in
 // the editor. A repeated submission has no effect.
-func (s *Pages) duplicate(p *web.Page) error {
-	t, err := s.own(p)
-	if err != nil {
-		return err
-	}
+func (s *Pages) duplicate(p *web.Page, t campaign.Template) error {
 	all, err := s.Store.Templates(p.R.Context(), t.Tenant)
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/reach"
@@ -22,6 +24,11 @@ func OfCampaign[T any](p *Page, id string, read func(context.Context, campaign.I
 		return found, campaign.ErrNotFound
 	}
 	return read(p.R.Context(), campaign.ID{Tenant: p.Session.Tenant, CampaignID: id})
+}
+
+// CampaignInPath returns OfCampaign for the campaign that the path names.
+func CampaignInPath[T any](read func(context.Context, campaign.ID) (T, error)) func(*Page) (T, error) {
+	return func(p *Page) (T, error) { return OfCampaign(p, p.R.PathValue("campaignId"), read) }
 }
 
 // OwnTemplate reads a template of the person's tenant. The error wraps campaign.ErrNotFound for an invalid ID, and for
@@ -76,6 +83,20 @@ func (r ResultReader) Keep(ctx context.Context, id campaign.ID, found campaign.R
 	if err := r.Store.KeepResults(ctx, id, found); err != nil {
 		slog.WarnContext(ctx, "storing a campaign's results failed", "campaign_id", id.CampaignID, "error", err)
 	}
+}
+
+// ReadEach reads something of each of some things, most at once, in their order.
+func ReadEach[T, U any](ctx context.Context, most int, all []T, read func(context.Context, T) (U, error)) ([]U, error) {
+	found := make([]U, len(all))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(most)
+	for i, one := range all {
+		group.Go(func() (err error) {
+			found[i], err = read(ctx, one)
+			return err
+		})
+	}
+	return found, group.Wait()
 }
 
 // Step is one of the first steps of a tenant, shown until its first campaign by start.html.

@@ -70,6 +70,14 @@ func (p *Page) Fragment(name string, data any) error {
 	return p.render(http.StatusOK, name, true)
 }
 
+// RenderOr answers with a page, or with its part if htmx requests that. See Render.
+func (p *Page) RenderOr(part, titleKey, name string, data any) error {
+	if p.Partial() {
+		return p.Fragment(part, data)
+	}
+	return p.Render(titleKey, name, data)
+}
+
 // JSON answers a script of the page.
 func (p *Page) JSON(status int, data any) error {
 	body, err := json.Marshal(data)

@@ -5,13 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
@@ -188,22 +185,17 @@ func (s *Pages) topics(ctx context.Context, tenant string, attempts []attempt) (
 			unread[key] = append(unread[key], i)
 		}
 	}
-	var mu sync.Mutex
-	group, inGroup := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce)
-	for key, positions := range unread {
-		group.Go(func() error {
-			campaignID, uids, err := s.uids(inGroup, tenant, key, messagesAt(of, positions))
-			mu.Lock()
-			defer mu.Unlock()
-			for n, i := range positions {
-				of[i].CampaignID, of[i].UID = campaignID, uids[n]
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	keys := slices.Collect(maps.Keys(unread))
+	read, err := web.ReadEach(ctx, readsAtOnce, keys, func(ctx context.Context, key campaign.BatchKey) ([]topic, error) {
+		return s.topicsIn(ctx, tenant, key, messagesAt(of, unread[key]))
+	})
+	if err != nil {
 		return nil, err
+	}
+	for k, key := range keys {
+		for n, i := range unread[key] {
+			of[i].CampaignID, of[i].UID = read[k][n].CampaignID, read[k][n].UID
+		}
 	}
 	return of, s.nameCampaigns(ctx, tenant, of)
 }
@@ -225,29 +217,27 @@ func messagesAt(of []topic, positions []int) (indexes []int) {
 	return indexes
 }
 
-// uids returns the campaign of a tenant's batch, and the uids of its messages in the order of indexes. They are empty if
-// they are deleted, or if the batch is another tenant's.
-func (s *Pages) uids(
-	ctx context.Context, tenant string, key campaign.BatchKey, indexes []int,
-) (campaignID string, uids []string, err error) {
-	uids = make([]string, len(indexes))
+// topicsIn returns the campaign of a tenant's batch with the uids of its messages, in the order of indexes. They are empty
+// if they are deleted, or if the batch is another tenant's.
+func (s *Pages) topicsIn(ctx context.Context, tenant string, key campaign.BatchKey, indexes []int) ([]topic, error) {
+	of := make([]topic, len(indexes))
 	b, err := s.Store.FindBatch(ctx, key)
 	if errors.Is(err, campaign.ErrDamaged) || err == nil && b.Tenant != tenant {
-		return "", uids, nil
+		return of, nil
 	}
 	if err != nil {
-		return "", uids, campaign.IgnoreNotFound(err)
+		return of, campaign.IgnoreNotFound(err)
 	}
 	messages, err := s.Messages.Contents(ctx, b, indexes)
 	for n, i := range indexes {
-		uids[n] = messages[i].UID
+		of[n] = topic{CampaignID: b.CampaignID, UID: messages[i].UID}
 	}
-	return b.CampaignID, uids, ignoreExpired(err)
+	return of, ignoreExpired(err)
 }
 
 // ignoreExpired returns nil if the contents of a batch were deleted at the end of their retention.
 func ignoreExpired(err error) error {
-	if problem, ok := errors.AsType[*httpapi.Problem](err); ok && problem.Status == http.StatusGone {
+	if httpapi.IsGone(err) {
 		return nil
 	}
 	return err

@@ -4,11 +4,10 @@ import (
 	"context"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/dashboard/web"
 )
 
 // ReadStore reads campaigns, the newest first, with their outcomes, and Standings of at most 50 campaigns.
@@ -95,17 +94,10 @@ func (r *Reads) read(ctx context.Context, tenant string) (times Times, err error
 	if err != nil {
 		return times, err
 	}
-	few := fewOf(listed, standings)
-	read := make([]campaign.Campaign, len(few))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i, c := range few {
-		group.Go(func() (err error) {
-			read[i], err = r.Store.Overview(ctx, c.ID)
-			return campaign.IgnoreNotFound(err) // deleted meanwhile
-		})
-	}
-	err = group.Wait()
+	read, err := web.ReadEach(ctx, atOnce, fewOf(listed, standings), func(ctx context.Context, c campaign.Listed) (campaign.Campaign, error) {
+		of, err := r.Store.Overview(ctx, c.ID)
+		return of, campaign.IgnoreNotFound(err) // deleted meanwhile
+	})
 	times.add(read)
 	return times, err
 }

@@ -5,6 +5,7 @@ package review
 import (
 	"cmp"
 	"embed"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -132,14 +133,10 @@ func (s Source) each(visit func(l submission.LeftOut, lines submission.Lines)) {
 }
 
 // lists returns the numbers of the lists that keep people from the message, those with the most people first.
-func (s Source) lists() (lists []int) {
-	for list := range s.Findings.Suppressed {
-		lists = append(lists, list)
-	}
-	slices.SortFunc(lists, func(a, b int) int {
+func (s Source) lists() []int {
+	return slices.SortedFunc(maps.Keys(s.Findings.Suppressed), func(a, b int) int {
 		return cmp.Or(s.Findings.Suppressed[b]-s.Findings.Suppressed[a], cmp.Compare(s.Lists[a], s.Lists[b]))
 	})
-	return lists
 }
 
 func (s Source) kind(p *web.Page, of submission.LeftOut, lines submission.Lines, before int) Kind {
