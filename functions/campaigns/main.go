@@ -27,8 +27,8 @@ import (
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/query"
-	"campaign-dispatch/internal/reach/suppression/book"
-	"campaign-dispatch/internal/reach/suppression/listapi"
+	"campaign-dispatch/internal/reach/lists/book"
+	"campaign-dispatch/internal/reach/lists/listapi"
 	"campaign-dispatch/internal/templates"
 )
 

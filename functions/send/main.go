@@ -15,8 +15,8 @@ import (
 	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/lists/lookup"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/send"
 )
 

@@ -14,9 +14,9 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/base/wired"
-	"campaign-dispatch/internal/outcome/recount"
+	"campaign-dispatch/internal/insight/recount"
 	"campaign-dispatch/internal/privacy/expiry"
-	"campaign-dispatch/internal/reach/suppression/book"
+	"campaign-dispatch/internal/reach/lists/book"
 	"campaign-dispatch/internal/sweep"
 )
 
@@ -54,7 +54,7 @@ func handler(c app.Config) lambda.Handler {
 		Expire:   (&expiry.Expirer{Store: stores.Erasure, Now: time.Now}).ExpireIfDue,
 		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Outcomes, stores.Recipients, stores.Tenants}, Now: time.Now}).Recount,
 		Releases: sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
-		Frames:   frames, Waiting: frames.Waiting,
+		Frames:   frames, Queued: frames.Waiting,
 		Notify:  sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
 		Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now),
 		Intake:  sqs.New(c.AWS, c.IntakeQueueURL, time.Now),

@@ -29,7 +29,7 @@ func TestServices_NameWhatTheyLack(t *testing.T) {
 		"release.Releaser lacks Store, Frames, Releases, Now":                                                     checkOf[release.Releaser](),
 		"control.Service lacks Tokens, Store, Revokes, Events, Releases, Now":                                     checkOf[control.Service](),
 		"control.Canceller lacks Store, Recorder, Tasks, Retries, Blobs, Provider, Concurrency, Now":              checkOf[control.Canceller](),
-		"sweep.Sweeper lacks Store, Recorder, Expire, Recount, Releases, Frames, Waiting, Notify, Revokes, Intake, Shards, " +
+		"sweep.Sweeper lacks Store, Recorder, Expire, Recount, Releases, Frames, Queued, Notify, Revokes, Intake, Shards, " +
 			"DeliveryShards, Now": checkOf[sweep.Sweeper](),
 		"query.Service lacks Tokens, Store, Blobs, Now": checkOf[query.Service](),
 		"dispatch.Service lacks Tokens, Store, Blobs, Releases, Reach.OptOuts, Reach.Lists, ListNames, SeenNumbers, Now, " +
@@ -45,7 +45,7 @@ func TestServices_NameWhatTheyLack(t *testing.T) {
 		"settings.Service lacks Store.Tenants, Store.Webhooks, Auth, Keys, People, Now, Simulator": checkOf[settings.Service](),
 		"privacy.Service lacks Store.Campaigns, Store.Outcomes, Store.Erasure, Blobs, OptOuts, Lists, Now, " +
 			"Progress": checkOf[privacy.Service](),
-		"media.Library lacks Prober, Store, Bucket, Now": checkOf[media.Library](),
+		"media.Library lacks Prober.HTTP, Store, Bucket, Now": checkOf[media.Library](),
 		"oauth.Server lacks Store, Signer, Now":          checkOf[oauth.Server](),
 	} {
 		t.Run(want, func(t *testing.T) {

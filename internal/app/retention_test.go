@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/reach/suppression/book"
+	"campaign-dispatch/internal/reach/lists/book"
 )
 
 const day = 24 * time.Hour

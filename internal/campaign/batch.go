@@ -253,9 +253,9 @@ func (b Batch) ZoneOf(index int) (window.Zone, bool) {
 	return 0, false
 }
 
-// WaitingIn counts the messages without an outcome in the zones that wait. outcome returns that of the message at an
+// CountClosed counts the messages without an outcome in the zones that wait. outcome returns that of the message at an
 // index. A batch without Zones has one count, without a zone.
-func (b Batch) WaitingIn(outcome func(index int) Outcome) []window.Count {
+func (b Batch) CountClosed(outcome func(index int) Outcome) []window.Count {
 	if b.Waits.Zones == 0 {
 		return nil
 	}
@@ -299,7 +299,7 @@ func (n NeverOpen) Over(z window.Zone, now time.Time) bool {
 }
 
 // NeverOpens reports whether it was seen that the send window of messages to a zone never opens. The zone is that of a
-// count of WaitingIn: those of a batch without Zones, which have none, may wait for any of those in Waits.
+// count of CountClosed: those of a batch without Zones, which have none, may wait for any of those in Waits.
 func (b Batch) NeverOpens(z window.Zone) bool {
 	if !z.Known() {
 		return b.NeverOpen.Zones != 0 && b.Waits.Zones&^b.NeverOpen.Zones == 0
@@ -323,6 +323,13 @@ func (b Batch) EndsUnopened() time.Time {
 	}
 	return ends
 }
+
+// MessageTTL is how long the provider tries to deliver a message, unless its batch ends earlier.
+const MessageTTL = 24 * time.Hour
+
+// AnswerGrace is how long the service waits for a delivery status after a message's TTL.
+// After that, the message ends as expired.
+const AnswerGrace = 2 * time.Hour
 
 // MinTTL is the shortest time for which the provider tries to deliver a message; it refuses a shorter one. Source: RBM
 // documentation, "Message expiration" (ttl of at least 10 seconds).

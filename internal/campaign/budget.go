@@ -190,7 +190,7 @@ type MovePlan struct {
 // budget books their reservations then, by BatchID. Until the rows of all batches have changed, the
 // reservations of the others are on both days.
 func PlanMove(c Campaign, due time.Time, limits Spending, dates map[string]string) MovePlan {
-	waiting := c.Waiting()
+	waiting := c.Unreleased()
 	now := waiting[:min(len(waiting), MovedAtOnce)]
 	rest := waiting[len(now):]
 	p := MovePlan{

@@ -40,18 +40,18 @@ func (c Campaign) Started() bool {
 	return slices.ContainsFunc(c.Batches, func(b BatchProgress) bool { return b.Released() })
 }
 
-// Waiting returns the batches that are not released and not cancelled, by ordinal.
-func (c Campaign) Waiting() []Batch {
-	var waiting []Batch
+// Unreleased returns the batches that are not released and not cancelled, by ordinal.
+func (c Campaign) Unreleased() []Batch {
+	var unreleased []Batch
 	for _, b := range c.Batches {
 		if b.State == BatchPending && !b.Cancelled() {
-			waiting = append(waiting, b.Batch)
+			unreleased = append(unreleased, b.Batch)
 		}
 	}
-	return waiting
+	return unreleased
 }
 
-// Unmoved returns the waiting batches whose rows are older than the last move.
+// Unmoved returns the unreleased batches whose rows are older than the last move.
 func (c Campaign) Unmoved() []Batch {
 	var unmoved []Batch
 	for _, b := range c.Batches {
@@ -62,11 +62,11 @@ func (c Campaign) Unmoved() []Batch {
 	return unmoved
 }
 
-// Plan identifies the waiting batches and their due times. It changes with every move.
+// Plan identifies the unreleased batches and their due times. It changes with every move.
 func (c Campaign) Plan() string {
 	var plan strings.Builder
 	_, _ = fmt.Fprint(&plan, c.Move.Revision, "/", c.BatchCount)
-	for _, b := range c.Waiting() {
+	for _, b := range c.Unreleased() {
 		_, _ = fmt.Fprint(&plan, "\n", b.BatchID, " ", b.Due.UnixMilli())
 	}
 	return Digest(plan.String())
@@ -74,7 +74,7 @@ func (c Campaign) Plan() string {
 
 // WaitsFor reports whether batches wait, all of them for the due time.
 func (c Campaign) WaitsFor(due time.Time) bool {
-	waiting := c.Waiting()
+	waiting := c.Unreleased()
 	for _, b := range waiting {
 		if b.Due.UnixMilli() != due.UnixMilli() {
 			return false

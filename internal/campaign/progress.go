@@ -28,8 +28,8 @@ type BatchProgress struct {
 	// DeliveredBasic is the number of delivered basic messages. Only the store's Overview
 	// sets it, and only if the messages have both classes, see Billed.
 	DeliveredBasic int
-	// Held are the messages of zones that wait, see Batch.WaitingIn.
-	Held []window.Count
+	// ClosedZones are the messages by zone that wait for sending hours, see Batch.CountClosed.
+	ClosedZones []window.Count
 	// Goes is when the first of the unsent messages goes for which sending hours apply, and that no task sends yet. Only
 	// reach.Timed sets it. It is zero if that is unknown, or if none goes.
 	Goes time.Time
@@ -77,10 +77,26 @@ func (p BatchProgress) NeverGo() (messages int) {
 		return 0
 	}
 	messages = p.Never
-	for _, h := range p.Held {
+	for _, h := range p.ClosedZones {
 		if p.NeverOpens(h.Zone) {
 			messages += h.Messages
 		}
+	}
+	return messages
+}
+
+// GoesAt returns when the first message of a batch goes that is not released.
+func (p BatchProgress) GoesAt() time.Time {
+	if p.Goes.IsZero() {
+		return p.Due
+	}
+	return p.Goes
+}
+
+// Closed returns the number of messages that wait for the sending hours, and are released.
+func (p BatchProgress) Closed() (messages int) {
+	for _, c := range p.ClosedZones {
+		messages += c.Messages
 	}
 	return messages
 }

@@ -150,26 +150,3 @@ func TestBatch_EndsUnopened(t *testing.T) {
 		}
 	}
 }
-
-// The results count the messages of zones that never open, and have their first end. Those of a paused batch wait.
-func TestResults_NeverGo(t *testing.T) {
-	t.Parallel()
-	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	manaus, both := window.Set(0).With(window.Manaus), window.Set(0).With(window.Manaus).With(window.Belem)
-	batch := func(since time.Time, zones window.Set, held ...window.Count) campaign.BatchProgress {
-		b := campaign.Batch{Accepted: 100, State: campaign.BatchSending, Waits: campaign.Waits{Zones: both}, NeverOpen: campaign.NeverOpen{Zones: zones, Since: since}}
-		return campaign.BatchProgress{Batch: b, Held: held}
-	}
-	paused := batch(noon.Add(-time.Hour), both, window.Count{Zone: window.Manaus, Messages: 32})
-	paused.Waits.Paused = true
-	c := campaign.Campaign{Batches: []campaign.BatchProgress{
-		batch(noon.Add(time.Hour), manaus, window.Count{Zone: window.Manaus, Messages: 1}, window.Count{Zone: window.Belem, Messages: 2}),
-		batch(noon, both, window.Count{Messages: 4}),                   // accepted without zones
-		batch(noon.Add(-time.Hour), manaus, window.Count{Messages: 8}), // some of them can go
-		batch(noon.Add(-time.Hour), 0, window.Count{Zone: window.Manaus, Messages: 16}),
-		paused,
-	}}
-	if r := c.Results(noon); r.NeverGo != 5 || !r.EndsAt.Equal(noon.Add(72*time.Hour)) {
-		t.Errorf("%d messages never go, the first end at %v; want 5 at %v", r.NeverGo, r.EndsAt, noon.Add(72*time.Hour))
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/insight"
 )
 
 // fileCampaign is a campaign with a file, in which each person is followed.
@@ -136,7 +137,7 @@ func (c *fileCampaign) check(t *testing.T) {
 	if c.cancelled {
 		shown.CancelledAt = fileUntil
 	}
-	r := shown.Results(fileUntil)
+	r := insight.ResultsOf(shown, fileUntil)
 	if counted := r.Sent + r.Lost; counted != r.Accepted {
 		t.Fatalf("%d messages are accepted, their states are those of %d", r.Accepted, counted)
 	}

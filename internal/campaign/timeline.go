@@ -20,6 +20,9 @@ type Slot struct {
 	Net map[Outcome]int
 }
 
+// Last reports whether the slot is the one without an end.
+func (s Slot) Last() bool { return s.Number >= slotNumber(slotWidths[len(slotWidths)-1].until) }
+
 // slotWidths are the slot widths by the age of the timeline. The slot after the last one is unbounded.
 var slotWidths = []struct{ until, width time.Duration }{
 	{5 * time.Minute, time.Minute},
@@ -58,8 +61,8 @@ func (t Timeline) End(number int) time.Time {
 	return t.Start.Add(from + width)
 }
 
-// begin returns the start of a slot.
-func (t Timeline) begin(number int) time.Time {
+// Begin returns the start of a slot.
+func (t Timeline) Begin(number int) time.Time {
 	if number == 0 {
 		return t.Start
 	}

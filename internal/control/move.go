@@ -49,7 +49,7 @@ func (s *Service) RescheduleCampaign(ctx context.Context, id campaign.ID, schedu
 	if err := s.checkMove(c, due, plan); err != nil || c.WaitsFor(due) {
 		return due, err
 	}
-	if len(c.Waiting()) > campaign.MovedAtOnce { // a task finishes the move if this call does not
+	if len(c.Unreleased()) > campaign.MovedAtOnce { // a task finishes the move if this call does not
 		if err := s.queue(ctx, c.ID, moveDelay); err != nil {
 			return due, err
 		}
@@ -61,7 +61,7 @@ func (s *Service) RescheduleCampaign(ctx context.Context, id campaign.ID, schedu
 	if !ok {
 		return due, s.whyUnmoved(ctx, id, due, plan)
 	}
-	slog.InfoContext(ctx, "campaign rescheduled", "tenant", c.Tenant, "campaign_id", c.CampaignID, "batches", len(c.Waiting()))
+	slog.InfoContext(ctx, "campaign rescheduled", "tenant", c.Tenant, "campaign_id", c.CampaignID, "batches", len(c.Unreleased()))
 	s.finishMove(ctx, c, moved)
 	return due, nil
 }
@@ -88,7 +88,7 @@ func (s *Service) checkAfter(due time.Time) time.Time { return due.Add(s.SweepDe
 
 // checkMove returns the *httpapi.Problem of a campaign that cannot be rescheduled to due.
 func (s *Service) checkMove(c campaign.Campaign, due time.Time, plan string) error {
-	waiting := c.Waiting()
+	waiting := c.Unreleased()
 	switch {
 	case !c.CancelledAt.IsZero():
 		return cancelled()
@@ -111,7 +111,7 @@ func (s *Service) checkMove(c campaign.Campaign, due time.Time, plan string) err
 // finishMove changes the rows of the other batches, then schedules all. The campaign has its new
 // time already: after an error, a Canceller and sweep do the rest.
 func (s *Service) finishMove(ctx context.Context, c campaign.Campaign, moved []campaign.Batch) {
-	if len(moved) < len(c.Waiting()) {
+	if len(moved) < len(c.Unreleased()) {
 		rest, err := s.Store.FinishMove(ctx, c.ID, s.checkAfter)
 		if err != nil {
 			slog.WarnContext(ctx, "moving the rest of a campaign failed, will retry", "campaign_id", c.CampaignID, "error", err)

@@ -60,7 +60,7 @@ func (c *Canceller) revoke(ctx context.Context, t campaign.RevokeTask) error {
 
 // requeue queues the task again unless the provider no longer delivers the messages.
 func (c *Canceller) requeue(ctx context.Context, b campaign.Batch, t campaign.RevokeTask) error {
-	if c.Now().After(b.CancelledAt.Add(outgoing.MessageTTL)) {
+	if c.Now().After(b.CancelledAt.Add(campaign.MessageTTL)) {
 		return nil
 	}
 	delay := revocations.Delay(t.Attempt)

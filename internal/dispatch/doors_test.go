@@ -13,9 +13,9 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/phone/phonetest"
-	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/reach/suppression/book"
-	"campaign-dispatch/internal/reach/suppression/lookup"
+	"campaign-dispatch/internal/reach/lists"
+	"campaign-dispatch/internal/reach/lists/book"
+	"campaign-dispatch/internal/reach/lists/lookup"
 )
 
 // A call takes the forms of numbers that the table says, sends each to its E.164, and fails for none. What is on a
@@ -68,9 +68,9 @@ func TestServeDispatch_Forms(t *testing.T) {
 func (b *bench) list(numbers []e164.Number) {
 	b.t.Helper()
 	blobs := b.Blobs.(book.Blobs)
-	lists := &book.Book{Store: b.store, Blobs: blobs, Now: b.Now}
-	change := suppression.Change{Settings: &suppression.Settings{Reason: "r"}, Add: numberset.New(numbers)}
-	_, err := lists.Change(b.t.Context(), b.tenant, "all", change, account.AuditEntry{Tenant: b.tenant, At: b.now})
+	listBook := &book.Book{Store: b.store, Blobs: blobs, Now: b.Now}
+	change := lists.Change{Settings: &lists.Settings{Reason: "r"}, Add: numberset.New(numbers)}
+	_, err := listBook.Change(b.t.Context(), b.tenant, "all", change, account.AuditEntry{Tenant: b.tenant, At: b.now})
 	b.must(err)
 	cache := &lookup.Cache{Store: b.store, Blobs: blobs, Now: b.Now}
 	b.Reach.Lists, b.ListNames = cache, cache.Names

@@ -158,7 +158,7 @@ func (c *call) hours(state acceptance.State) reach.Hours {
 	if t == nil || t.Tenant != c.tenant || c.asked.Test || state.Meta != nil && state.Meta.Test {
 		return reach.Hours{}
 	}
-	return state.Policy.Of(t.Traffic, c.req.sendWindow.week)
+	return state.Policy.HoursFor(t.Traffic, c.req.sendWindow.week)
 }
 
 // sortByZone sorts the messages of a call by time zone if a send window applies, so that most frames have one zone.

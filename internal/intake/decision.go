@@ -364,5 +364,5 @@ func (s *Service) hours(ctx context.Context, sub submission.Submission) (reach.H
 		return reach.Hours{}, err
 	}
 	t, err := s.Store.Template(ctx, sub.TemplateID)
-	return policy.Of(t.Traffic, nil), campaign.IgnoreNotFound(err)
+	return policy.HoursFor(t.Traffic, nil), campaign.IgnoreNotFound(err)
 }

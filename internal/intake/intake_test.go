@@ -31,15 +31,15 @@ import (
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/insight/recount"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/outcome/recount"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/lists"
+	"campaign-dispatch/internal/reach/lists/book"
+	"campaign-dispatch/internal/reach/lists/lookup"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/reach/suppression/book"
-	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -294,9 +294,9 @@ func (c *company) files(sub submission.Submission) (names []string) {
 // list saves a list that keeps all messages from numbers.
 func (c *company) list(name string, numbers ...uint64) {
 	c.t.Helper()
-	lists := &book.Book{Store: c.store, Blobs: c.blobs, Now: func() time.Time { return c.now }}
-	change := suppression.Change{Settings: &suppression.Settings{Reason: "r"}, Add: numberset.New(numbers)}
-	_, err := lists.Change(c.t.Context(), c.tenant, name, change, account.AuditEntry{Tenant: c.tenant, At: c.now})
+	listBook := &book.Book{Store: c.store, Blobs: c.blobs, Now: func() time.Time { return c.now }}
+	change := lists.Change{Settings: &lists.Settings{Reason: "r"}, Add: numberset.New(numbers)}
+	_, err := listBook.Change(c.t.Context(), c.tenant, name, change, account.AuditEntry{Tenant: c.tenant, At: c.now})
 	c.must(err)
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
@@ -50,7 +49,7 @@ func (r *Recorder) updateState(
 }
 
 func (r *Recorder) markSent(ctx context.Context, b campaign.Batch) error {
-	_, err := r.Store.MarkSent(ctx, b.BatchRef, r.Now().Add(outgoing.MessageTTL+outgoing.AnswerGrace))
+	_, err := r.Store.MarkSent(ctx, b.BatchRef, r.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
 	return err
 }
 

@@ -15,7 +15,7 @@ import (
 	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/query/search"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
@@ -170,8 +170,8 @@ func (p *person) exportLists(ctx context.Context, x *Export) error {
 	}
 	slices.Sort(x.Lists)
 	x.Lists = slices.Compact(x.Lists)
-	lists, err := p.Lists.Lists(ctx, p.tenant.ID)
-	p.listNames = suppression.Names(lists)
+	all, err := p.Lists.Lists(ctx, p.tenant.ID)
+	p.listNames = lists.Names(all)
 	return err
 }
 

@@ -22,8 +22,8 @@ import (
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy"
+	"campaign-dispatch/internal/reach/lists/book"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/reach/suppression/book"
 	"campaign-dispatch/localstack/stackenv"
 )
 

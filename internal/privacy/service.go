@@ -23,7 +23,7 @@ import (
 	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
@@ -133,7 +133,7 @@ type Lists interface {
 	// ListsOf returns the names of the lists that a number is on.
 	ListsOf(ctx context.Context, tenant string, number uint64) ([]string, error)
 	// Lists returns all lists, deleted ones included.
-	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	Lists(ctx context.Context, tenant string) ([]lists.List, error)
 }
 
 // Service exports and erases personal data. Its errors are one line, name the remedy, and contain no number.

@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/query/search"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 // maxScan is the number of batches that one request reads. A page may therefore be
@@ -84,13 +84,13 @@ func (s *Service) ServeMessages(w http.ResponseWriter, r *http.Request) error {
 	for i, m := range found.Messages {
 		latest[i] = m.Latest
 	}
-	lists, err := s.listNames(r.Context(), c.Tenant, latest)
+	names, err := s.listNames(r.Context(), c.Tenant, latest)
 	if err != nil {
 		return err
 	}
 	for _, m := range found.Messages {
 		answer := newMessageAnswer(m)
-		answer.List = lists[m.Latest.List]
+		answer.List = names[m.Latest.List]
 		a.Messages = append(a.Messages, answer)
 	}
 	httpapi.WriteJSON(w, http.StatusOK, a)
@@ -102,11 +102,11 @@ func (s *Service) listNames(ctx context.Context, tenant string, changes []campai
 	if !slices.ContainsFunc(changes, func(c campaign.Change) bool { return c.List > 0 }) {
 		return nil, nil //nolint:nilnil // no names
 	}
-	lists, err := s.Store.Lists(ctx, tenant)
+	all, err := s.Store.Lists(ctx, tenant)
 	if err != nil {
 		return nil, fmt.Errorf("read the names of lists: %w", err)
 	}
-	return suppression.Names(lists), nil
+	return lists.Names(all), nil
 }
 
 func askedOf(query httpapi.Query, limit int) search.Query {

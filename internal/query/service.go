@@ -17,7 +17,7 @@ import (
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/oauth/accesstoken"
 	"campaign-dispatch/internal/reach"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 // Store reads campaigns and their ledger.
@@ -41,7 +41,7 @@ type Store interface {
 	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
-	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	Lists(ctx context.Context, tenant string) ([]lists.List, error)
 }
 
 // Service serves the requests that read a campaign.

@@ -68,7 +68,7 @@ var traffics = map[campaign.Traffic]string{
 }
 
 // encode returns the request body that sends the message. It always sets a ttl:
-// outgoing.MessageTTL if the message has none.
+// campaign.MessageTTL if the message has none.
 func encode(m outgoing.Message) ([]byte, error) {
 	return json.Marshal(agentMessage{
 		ContentMessage:     contentOf(m.Content, &postbacks{of: m.Postback}),
@@ -130,7 +130,7 @@ func name(size string) string {
 // seconds formats a duration as the provider does: "3.5s".
 func seconds(d time.Duration) string {
 	if d <= 0 {
-		d = outgoing.MessageTTL
+		d = campaign.MessageTTL
 	}
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 }

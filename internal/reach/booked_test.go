@@ -57,7 +57,7 @@ func TestBookedOn(t *testing.T) {
 		"the date is that of São Paulo":         {late, zones(window.RioBranco), lastEvening, "2026-12-01"},
 		"the night before in São Paulo":         {late, zones(window.RioBranco, window.SaoPaulo), lastEvening, "2026-11-30"},
 	} {
-		if got := test.policy.Of(campaign.Promotion, nil).BookedOn(test.due)(test.zones); got != test.want {
+		if got := test.policy.HoursFor(campaign.Promotion, nil).BookedOn(test.due)(test.zones); got != test.want {
 			t.Errorf("%s: booked on %s, want %s", name, got, test.want)
 		}
 	}

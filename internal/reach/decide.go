@@ -35,7 +35,7 @@ type Rules struct {
 
 // Decide returns what happens to a message that has no outcome. The first rule that applies decides.
 func (r Rules) Decide(m campaign.Message, now time.Time) Decision {
-	switch why := r.Withheld.of(m.Phone); {
+	switch why := r.Withheld.why(m.Phone); {
 	case m.Erased():
 		return end(campaign.OutcomeFailed, campaign.CodeErased)
 	case r.Batch.Cancelled():

@@ -16,10 +16,10 @@ type Templates interface {
 // not exist has the rule of promotions.
 func Load(ctx context.Context, templates Templates, p Policy, b campaign.Batch) (Hours, error) {
 	if len(p.Rules) == 0 || b.Test {
-		return p.OfBatch(b, ""), nil
+		return p.HoursOfBatch(b, ""), nil
 	}
 	t, err := templates.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
-	return p.OfBatch(b, t.Traffic), campaign.IgnoreNotFound(err)
+	return p.HoursOfBatch(b, t.Traffic), campaign.IgnoreNotFound(err)
 }
 
 // Remember returns templates that reads each version once. It is not for concurrent use.

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// asks finds code that looks up opt-outs or lists to decide about a message: by its usual names, and by what it passes.
-var asks = regexp.MustCompile(`(?i)\b(optouts|lists|book|cache)\.of\(|\.Of\(([\w.]*ctx|[\w.]*Context\(\)), [^,()\n]+, `)
+// asks finds code that looks up opt-outs or lists to decide about a message.
+var asks = regexp.MustCompile(`\.(OptedOut|KeptBy)\(([\w.]*[cC]tx|[\w.]*Context\(\)), `)
 
 // Only this package decides whether a message is withheld from a person. What decides elsewhere would show, price or
 // send something else.

@@ -96,9 +96,9 @@ type Hours struct {
 	expires bool           // see Rule.ExpireAtClose
 }
 
-// Of returns the hours of messages with a traffic type. asked is the window of their call, which narrows the
+// HoursFor returns the hours of messages with a traffic type. asked is the window of their call, which narrows the
 // tenant's; nil for none.
-func (p Policy) Of(t campaign.Traffic, asked *window.Week) Hours {
+func (p Policy) HoursFor(t campaign.Traffic, asked *window.Week) Hours {
 	rule, ruled := p.Rule(t)
 	switch {
 	case !ruled && asked == nil:
@@ -112,13 +112,13 @@ func (p Policy) Of(t campaign.Traffic, asked *window.Week) Hours {
 	return Hours{window: &w, zone: p.TenantZone(), expires: rule.ExpireAtClose}
 }
 
-// OfBatch returns the hours of a batch's messages. Test messages go at any time: their recipients are the tenant's
+// HoursOfBatch returns the hours of a batch's messages. Test messages go at any time: their recipients are the tenant's
 // own people.
-func (p Policy) OfBatch(b campaign.Batch, t campaign.Traffic) Hours {
+func (p Policy) HoursOfBatch(b campaign.Batch, t campaign.Traffic) Hours {
 	if b.Test {
 		return Hours{}
 	}
-	return p.Of(t, b.SendWindow)
+	return p.HoursFor(t, b.SendWindow)
 }
 
 // Limited reports whether there are times at which a message must wait.

@@ -38,19 +38,19 @@ func tuesdays() reach.Hours {
 	rule := reach.Usual()
 	rule.Week[time.Tuesday] = window.Hours{}
 	p.Rules[campaign.Promotion] = rule
-	return p.Of(campaign.Promotion, &window.Week{time.Tuesday: {From: 9 * 60, Until: 21 * 60}})
+	return p.HoursFor(campaign.Promotion, &window.Week{time.Tuesday: {From: 9 * 60, Until: 21 * 60}})
 }
 
 // fridays are hours of Fridays.
 func fridays() reach.Hours {
-	return usual().Of(campaign.Promotion, &window.Week{time.Friday: {From: 9 * 60, Until: 21 * 60}})
+	return usual().HoursFor(campaign.Promotion, &window.Week{time.Friday: {From: 9 * 60, Until: 21 * 60}})
 }
 
 func TestDecide_Order(t *testing.T) {
 	t.Parallel()
 	person := campaign.Message{Phone: "+5511987654321"}
 	optedOut := func(string) reach.Why { return reach.Why{Code: campaign.CodeOptedOut} }
-	limited := usual().Of(campaign.Promotion, nil)
+	limited := usual().HoursFor(campaign.Promotion, nil)
 	for name, test := range map[string]struct {
 		message campaign.Message
 		rules   reach.Rules
@@ -141,13 +141,13 @@ func TestOf_Applies(t *testing.T) {
 		hours reach.Hours
 		open  bool // at noon on Monday
 	}{
-		"promotion":                     {p.Of(campaign.Promotion, nil), true},
-		"no traffic type is promotion":  {p.Of("", nil), true},
-		"narrowed by the call":          {p.Of(campaign.Promotion, &morning), false},
-		"the call alone":                {reach.Policy{}.Of(campaign.Transaction, &morning), false},
-		"authentication has no rule":    {p.Of(campaign.Authentication, nil), true},
-		"a test message at any time":    {p.OfBatch(campaign.Batch{Test: true, SendWindow: &morning}, campaign.Promotion), true},
-		"a batch with the call's hours": {p.OfBatch(campaign.Batch{SendWindow: &morning}, campaign.Promotion), false},
+		"promotion":                     {p.HoursFor(campaign.Promotion, nil), true},
+		"no traffic type is promotion":  {p.HoursFor("", nil), true},
+		"narrowed by the call":          {p.HoursFor(campaign.Promotion, &morning), false},
+		"the call alone":                {reach.Policy{}.HoursFor(campaign.Transaction, &morning), false},
+		"authentication has no rule":    {p.HoursFor(campaign.Authentication, nil), true},
+		"a test message at any time":    {p.HoursOfBatch(campaign.Batch{Test: true, SendWindow: &morning}, campaign.Promotion), true},
+		"a batch with the call's hours": {p.HoursOfBatch(campaign.Batch{SendWindow: &morning}, campaign.Promotion), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -156,7 +156,7 @@ func TestOf_Applies(t *testing.T) {
 			}
 		})
 	}
-	if p.Of(campaign.Authentication, nil).Limited() || !p.Of(campaign.Promotion, nil).Limited() {
+	if p.HoursFor(campaign.Authentication, nil).Limited() || !p.HoursFor(campaign.Promotion, nil).Limited() {
 		t.Error("authentication is limited, or promotion is not")
 	}
 }
@@ -165,13 +165,13 @@ func TestOf_Applies(t *testing.T) {
 func TestTTL_ExpireAtClose(t *testing.T) {
 	t.Parallel()
 	p := usual()
-	if got := p.Of(campaign.Promotion, nil).TTL("+5511987654321", noon, 24*time.Hour); got != 24*time.Hour {
+	if got := p.HoursFor(campaign.Promotion, nil).TTL("+5511987654321", noon, 24*time.Hour); got != 24*time.Hour {
 		t.Errorf("without the switch: %v", got)
 	}
 	rule := reach.Usual()
 	rule.ExpireAtClose = true
 	p.Rules[campaign.Promotion] = rule
-	hours := p.Of(campaign.Promotion, nil)
+	hours := p.HoursFor(campaign.Promotion, nil)
 	for at, want := range map[time.Time]time.Duration{noon: 9 * time.Hour, noon.Add(9*time.Hour - time.Second): 10 * time.Second} {
 		if got := hours.TTL("+5511987654321", at, 24*time.Hour); got != want {
 			t.Errorf("at %v: %v, want %v", at, got, want)
@@ -184,7 +184,7 @@ func TestTTL_ExpireAtClose(t *testing.T) {
 
 func TestPlan_CannotGo(t *testing.T) {
 	t.Parallel()
-	hours := usual().Of(campaign.Promotion, nil)
+	hours := usual().HoursFor(campaign.Promotion, nil)
 	messages := hours.InZones(map[window.Zone]int{0: 5, window.SaoPaulo: 10, window.RioBranco: 3})
 	plan, cannotGo := hours.Plan(messages, night, night.Add(10*time.Hour)) // 10:00 in São Paulo, 8:00 in Rio Branco
 	want := []reach.Group{
@@ -204,7 +204,7 @@ func TestPlan_CannotGo(t *testing.T) {
 // Only the zones of a batch close for it.
 func TestNextClosing(t *testing.T) {
 	t.Parallel()
-	hours := usual().Of(campaign.Promotion, nil)
+	hours := usual().HoursFor(campaign.Promotion, nil)
 	in := func(zones ...window.Zone) (b campaign.Batch) {
 		for _, z := range zones {
 			b.Zones = append(b.Zones, window.Count{Zone: z, Messages: 1})
@@ -233,7 +233,7 @@ func TestNextClosing(t *testing.T) {
 func TestNextCheck_TooLate(t *testing.T) {
 	t.Parallel()
 	b := campaign.Batch{NotAfter: night.Add(time.Hour)}
-	next := usual().Of(campaign.Promotion, nil).NextCheck(b, window.Set(0).With(window.SaoPaulo), night)
+	next := usual().HoursFor(campaign.Promotion, nil).NextCheck(b, window.Set(0).With(window.SaoPaulo), night)
 	if !b.TooLate(next) || b.TooLate(next.Add(-time.Millisecond)) {
 		t.Errorf("checked at %v, want the first instant that is too late for %v", next, b.NotAfter)
 	}
@@ -258,7 +258,7 @@ func TestPostpone_NeverOpens(t *testing.T) {
 		"never, and an early end":    {tuesdays(), campaign.Batch{NotAfter: noon.Add(time.Hour)}, zone, time.Hour - campaign.MinTTL},
 		"not before notAfter":        {fridays(), campaign.Batch{NotAfter: noon.Add(90 * time.Hour)}, zone, 72 * time.Hour},
 		"before notAfter":            {fridays(), campaign.Batch{NotAfter: noon.Add(94 * time.Hour)}, 0, 93 * time.Hour},
-		"a month later":              {far.Of(campaign.Promotion, nil), campaign.Batch{}, 0, reach.MaxWait},
+		"a month later":              {far.HoursFor(campaign.Promotion, nil), campaign.Batch{}, 0, reach.MaxWait},
 		"seen, and the hours change": {fridays(), unopened(noon.Add(-time.Hour)), 0, 93 * time.Hour},
 	} {
 		b, check := test.hours.Postpone(test.batch, zone, noon)
@@ -295,7 +295,7 @@ func TestWaitingOf_NeverGoesNotSeen(t *testing.T) {
 		"near": {night.Add(71 * time.Hour), night.Add(71 * time.Hour)},
 		"far":  {night.Add(73 * time.Hour), time.Time{}},
 	} {
-		b := campaign.BatchProgress{Held: []window.Count{{Zone: window.SaoPaulo, Messages: 1}}}
+		b := campaign.BatchProgress{ClosedZones: []window.Count{{Zone: window.SaoPaulo, Messages: 1}}}
 		b.SendWindow, b.NotAfter = &window.Week{}, test.notAfter
 		got, err := reach.WaitingOf(t.Context(), &store{policy: usual()}, campaign.Campaign{Batches: []campaign.BatchProgress{b}}, night)
 		if err != nil || len(got) != 1 || !got[0].Never || !got[0].EndsAt.Equal(test.want) {
@@ -309,7 +309,7 @@ func TestWaitingOf_NeverGoes(t *testing.T) {
 	t.Parallel()
 	tuesday := window.Week{time.Tuesday: {From: 9 * 60, Until: 21 * 60}}
 	batch := func(since time.Time, messages int) campaign.BatchProgress {
-		b := campaign.BatchProgress{Batch: unopened(since), Held: []window.Count{{Zone: window.SaoPaulo, Messages: messages}}}
+		b := campaign.BatchProgress{Batch: unopened(since), ClosedZones: []window.Count{{Zone: window.SaoPaulo, Messages: messages}}}
 		b.SendWindow = &tuesday
 		return b
 	}
@@ -318,7 +318,7 @@ func TestWaitingOf_NeverGoes(t *testing.T) {
 	rule.Week[time.Tuesday] = window.Hours{}
 	p.Rules[campaign.Promotion] = rule
 	c := campaign.Campaign{Batches: []campaign.BatchProgress{batch(night, 20), batch(noon, 3)}}
-	changed := campaign.BatchProgress{Held: []window.Count{{Zone: window.SaoPaulo, Messages: 1}}} // waits for Wednesday
+	changed := campaign.BatchProgress{ClosedZones: []window.Count{{Zone: window.SaoPaulo, Messages: 1}}} // waits for Wednesday
 	late := changed
 	late.NotAfter = night.Add(time.Hour)
 	c.Batches = append(c.Batches, changed, late)
@@ -380,7 +380,7 @@ func TestNeverSent(t *testing.T) {
 		}), 100},
 		"a zone of a scheduled one": {brief, batch(nil, func(b *campaign.BatchProgress) { b.State = campaign.BatchPending }), 40},
 		"a zone of one being sent": {brief, batch(nil, func(b *campaign.BatchProgress) {
-			b.Held = []window.Count{{Zone: window.SaoPaulo, Messages: 5}, {Zone: window.Amazonas, Messages: 7}}
+			b.ClosedZones = []window.Count{{Zone: window.SaoPaulo, Messages: 5}, {Zone: window.Amazonas, Messages: 7}}
 		}), 7},
 		"one without zones":          {p, batch(&tuesday, func(b *campaign.BatchProgress) { b.Zones = nil }), 100},
 		"one without zones, a brief": {brief, batch(nil, func(b *campaign.BatchProgress) { b.Zones = nil }), 0},
@@ -420,11 +420,11 @@ func TestWaitingOf(t *testing.T) {
 		t.Errorf("nothing waits: %+v, %v after %d reads", got, err, s.reads)
 	}
 	c.Batches = append(c.Batches,
-		batch(func(b *campaign.BatchProgress) { b.Held = []window.Count{{Zone: window.SaoPaulo, Messages: 40}} }),
+		batch(func(b *campaign.BatchProgress) { b.ClosedZones = []window.Count{{Zone: window.SaoPaulo, Messages: 40}} }),
 		batch(func(b *campaign.BatchProgress) {
-			b.Held = []window.Count{{Zone: window.SaoPaulo, Messages: 2}, {Zone: window.Manaus, Messages: 1}}
+			b.ClosedZones = []window.Count{{Zone: window.SaoPaulo, Messages: 2}, {Zone: window.Manaus, Messages: 1}}
 		}),
-		batch(func(b *campaign.BatchProgress) { b.Held = []window.Count{{Messages: 7}} }),
+		batch(func(b *campaign.BatchProgress) { b.ClosedZones = []window.Count{{Messages: 7}} }),
 		batch(func(b *campaign.BatchProgress) { b.Waits.Paused = true }),
 	)
 	got, err := reach.WaitingOf(t.Context(), s, c, night)

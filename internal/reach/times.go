@@ -49,7 +49,7 @@ func Timed(ctx context.Context, store Store, c campaign.Campaign, now time.Time)
 // sent, only the zones of those that wait are known.
 func unsentIn(b campaign.BatchProgress, now time.Time) (messages []window.Count, due time.Time) {
 	if b.State != campaign.BatchPending || b.Cancelled() {
-		return b.Held, now
+		return b.ClosedZones, now
 	}
 	return b.Zones, dueOf(b.Batch, now)
 }

@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/reach"
 )
 
@@ -46,8 +47,8 @@ func TestTimed(t *testing.T) {
 		goes   time.Time
 		waits  []time.Time // by zone
 	}{
-		"held":                 {func(b *campaign.BatchProgress) { b.Held = threeZones }, nine, []time.Time{nine, ten, eleven}},
-		"one zone is held":     {func(b *campaign.BatchProgress) { b.Held = threeZones[2:] }, eleven, []time.Time{eleven}},
+		"held":                 {func(b *campaign.BatchProgress) { b.ClosedZones = threeZones }, nine, []time.Time{nine, ten, eleven}},
+		"one zone is held":     {func(b *campaign.BatchProgress) { b.ClosedZones = threeZones[2:] }, eleven, []time.Time{eleven}},
 		"all are on their way": {func(b *campaign.BatchProgress) { b.Zones = threeZones }, time.Time{}, nil},
 		"not released": {func(b *campaign.BatchProgress) {
 			b.State, b.Zones, b.Due = campaign.BatchPending, threeZones, night.Add(-time.Minute)
@@ -57,9 +58,9 @@ func TestTimed(t *testing.T) {
 		"cancelled": {func(b *campaign.BatchProgress) {
 			b.State, b.Zones, b.CancelledAt = campaign.BatchPending, threeZones, night
 		}, time.Time{}, nil},
-		"too late for some": {func(b *campaign.BatchProgress) { b.Held, b.NotAfter = threeZones, ten }, nine, []time.Time{nine, ten, eleven}},
-		"too late for all":  {func(b *campaign.BatchProgress) { b.Held, b.NotAfter = threeZones, nine }, time.Time{}, []time.Time{nine, ten, eleven}},
-		"unknown zones":     {func(b *campaign.BatchProgress) { b.Held = []window.Count{{Messages: 6}} }, time.Time{}, []time.Time{{}}},
+		"too late for some": {func(b *campaign.BatchProgress) { b.ClosedZones, b.NotAfter = threeZones, ten }, nine, []time.Time{nine, ten, eleven}},
+		"too late for all":  {func(b *campaign.BatchProgress) { b.ClosedZones, b.NotAfter = threeZones, nine }, time.Time{}, []time.Time{nine, ten, eleven}},
+		"unknown zones":     {func(b *campaign.BatchProgress) { b.ClosedZones = []window.Count{{Messages: 6}} }, time.Time{}, []time.Time{{}}},
 		"a test": {func(b *campaign.BatchProgress) {
 			b.State, b.Zones, b.Due, b.Test = campaign.BatchPending, threeZones, night, true
 		}, night, nil},
@@ -118,8 +119,8 @@ func TestTimed_NeverOpens(t *testing.T) {
 	if n, at := reach.NeverGoing(times.Waiting); n != 6 || !at.Equal(ends) {
 		t.Errorf("%d messages never go, and end at %v", n, at)
 	}
-	if r := timed.Results(night); r.NeverGo != 6 || !r.EndsAt.Equal(ends) || r.Waiting != 0 || !r.Next.IsZero() {
-		t.Errorf("the results have %d that never go, until %v, and %d that go at %v", r.NeverGo, r.EndsAt, r.Waiting, r.Next)
+	if r := insight.ResultsOf(timed, night); r.NeverGo != 6 || !r.EndsAt.Equal(ends) || r.ToGo != 0 || !r.Next.IsZero() {
+		t.Errorf("the results have %d that never go, until %v, and %d that go at %v", r.NeverGo, r.EndsAt, r.ToGo, r.Next)
 	}
 }
 
@@ -134,8 +135,8 @@ func TestTimed_SomeNeverOpen(t *testing.T) {
 	for paused, want := range map[time.Time][2]int{{}: {3, 3}, night: {6, 0}} {
 		c.PausedAt = paused
 		timed, _, err := reach.Timed(t.Context(), &rowsRead{policy: usual()}, c, night)
-		r := timed.Results(night)
-		if got := [2]int{r.Waiting, r.NeverGo}; err != nil || got != want || !r.Next.Equal(nine) {
+		r := insight.ResultsOf(timed, night)
+		if got := [2]int{r.ToGo, r.NeverGo}; err != nil || got != want || !r.Next.Equal(nine) {
 			t.Errorf("paused at %v: %v go from %v (%v), want %v from %v", paused, got, r.Next, err, want, nine)
 		}
 	}
@@ -145,7 +146,7 @@ func TestTimed_Holidays(t *testing.T) {
 	t.Parallel()
 	p := usual()
 	p.Holidays, p.HolidayNames = []string{"2026-12-01"}, map[string]string{"2026-12-01": "Aniversário da cidade"}
-	b := campaign.BatchProgress{Batch: campaign.Batch{State: campaign.BatchSending}, Held: threeZones}
+	b := campaign.BatchProgress{Batch: campaign.Batch{State: campaign.BatchSending}, ClosedZones: threeZones}
 	_, times, err := reach.Timed(t.Context(), &rowsRead{policy: p}, campaign.Campaign{Batches: []campaign.BatchProgress{b, b}}, night)
 	want := []window.Holiday{{Date: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Name: "Aniversário da cidade"}}
 	if diff := cmp.Diff(want, times.Holidays); diff != "" || err != nil {

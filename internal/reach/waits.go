@@ -44,7 +44,7 @@ func WaitingOf(ctx context.Context, store Store, c campaign.Campaign, now time.T
 		if o.addPaused(b, paused) {
 			continue
 		}
-		waits, err := o.waits(ctx, b.Batch, b.Held, now)
+		waits, err := o.waits(ctx, b.Batch, b.ClosedZones, now)
 		if err != nil {
 			return nil, err
 		}

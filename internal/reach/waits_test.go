@@ -31,7 +31,7 @@ func TestWaitingOf_ReadsATemplateOnce(t *testing.T) {
 	var c campaign.Campaign
 	for range 100 {
 		b := campaign.BatchProgress{Batch: campaign.Batch{TemplateID: "t", TemplateVersion: 3}}
-		b.Held = []window.Count{{Zone: window.Manaus, Messages: 2}}
+		b.ClosedZones = []window.Count{{Zone: window.Manaus, Messages: 2}}
 		c.Batches = append(c.Batches, b)
 	}
 	rows := &rowsRead{policy: usual()}
@@ -52,7 +52,7 @@ func TestWaitingOf_LargeCampaign(t *testing.T) {
 	rows.policy.Holidays = slices.Repeat([]string{"2026-07-09"}, reach.MaxHolidays)
 	b := campaign.BatchProgress{Batch: campaign.Batch{TemplateID: "t", TemplateVersion: 3}}
 	for _, z := range window.All() {
-		b.Held = append(b.Held, window.Count{Zone: z, Messages: 1})
+		b.ClosedZones = append(b.ClosedZones, window.Count{Zone: z, Messages: 1})
 	}
 	narrowed := b
 	narrowed.SendWindow = &window.Week{time.Tuesday: {From: 600, Until: 660}}
@@ -76,9 +76,9 @@ func TestWaitingOf_LargeCampaign(t *testing.T) {
 func TestWaitingOf_Paused(t *testing.T) {
 	t.Parallel()
 	sending := campaign.BatchProgress{
-		Batch: campaign.Batch{State: campaign.BatchSending, Accepted: 10, TemplateID: "t", TemplateVersion: 1},
-		Head:  campaign.LedgerSummary{Counts: map[campaign.Outcome]int{campaign.OutcomeSent: 4}},
-		Held:  []window.Count{{Zone: window.Manaus, Messages: 2}},
+		Batch:       campaign.Batch{State: campaign.BatchSending, Accepted: 10, TemplateID: "t", TemplateVersion: 1},
+		Head:        campaign.LedgerSummary{Counts: map[campaign.Outcome]int{campaign.OutcomeSent: 4}},
+		ClosedZones: []window.Count{{Zone: window.Manaus, Messages: 2}},
 	}
 	unreleased := campaign.BatchProgress{Batch: campaign.Batch{State: campaign.BatchPending, Accepted: 5, Scheduled: true}}
 	marked := sending

@@ -29,25 +29,25 @@ type Lookup struct {
 
 // OptOuts reads which phone numbers of a tenant opted out.
 type OptOuts interface {
-	// Of returns a function that reports whether an E.164 number opted out of the tenant's messages, as
+	// OptedOut returns a function that reports whether an E.164 number opted out of the tenant's messages, as
 	// of since or later.
-	Of(ctx context.Context, tenant string, since time.Time) (func(phone string) bool, error)
+	OptedOut(ctx context.Context, tenant string, since time.Time) (func(phone string) bool, error)
 }
 
 // Lists reads the lists of numbers that get no messages.
 type Lists interface {
-	// Of returns a function that returns the number of the list that keeps a message of a purpose from
+	// KeptBy returns a function that returns the number of the list that keeps a message of a purpose from
 	// an E.164 number, 0 for none, as of since or later.
-	Of(ctx context.Context, tenant string, traffic campaign.Traffic, since time.Time) (func(phone string) (list int), error)
+	KeptBy(ctx context.Context, tenant string, traffic campaign.Traffic, since time.Time) (func(phone string) (list int), error)
 }
 
 // Withheld returns who gets no messages of a purpose, as of since or later. Opt-outs come before lists.
 func (l Lookup) Withheld(ctx context.Context, tenant string, traffic campaign.Traffic, since time.Time) (Withheld, error) {
-	optedOut, err := l.OptOuts.Of(ctx, tenant, since)
+	optedOut, err := l.OptOuts.OptedOut(ctx, tenant, since)
 	if err != nil {
 		return nil, fmt.Errorf("look up who may be reached: %w", err)
 	}
-	listOf, err := l.Lists.Of(ctx, tenant, traffic, since)
+	keptBy, err := l.Lists.KeptBy(ctx, tenant, traffic, since)
 	if err != nil {
 		return nil, fmt.Errorf("look up who may be reached: %w", err)
 	}
@@ -55,7 +55,7 @@ func (l Lookup) Withheld(ctx context.Context, tenant string, traffic campaign.Tr
 		if optedOut(phone) {
 			return Why{Code: campaign.CodeOptedOut}
 		}
-		if list := listOf(phone); list != 0 {
+		if list := keptBy(phone); list != 0 {
 			return Why{campaign.CodeSuppressed, list}
 		}
 		return Why{}
@@ -69,11 +69,11 @@ func (l Lookup) OnLists(
 ) (map[int][]campaign.Traffic, error) {
 	kept := map[int][]campaign.Traffic{}
 	for _, traffic := range purposes {
-		listOf, err := l.Lists.Of(ctx, tenant, traffic, since)
+		keptBy, err := l.Lists.KeptBy(ctx, tenant, traffic, since)
 		if err != nil {
 			return nil, fmt.Errorf("look up the lists of a number: %w", err)
 		}
-		if list := listOf(phone); list != 0 {
+		if list := keptBy(phone); list != 0 {
 			kept[list] = append(kept[list], traffic)
 		}
 		since = time.Time{} // they were read for the first purpose
@@ -81,8 +81,8 @@ func (l Lookup) OnLists(
 	return kept, nil
 }
 
-// of returns why a person gets no message.
-func (w Withheld) of(phone string) Why {
+// why returns why a person gets no message.
+func (w Withheld) why(phone string) Why {
 	if w == nil {
 		return Why{}
 	}

@@ -57,7 +57,7 @@ func (g *senderFixture) checkEnds(t *testing.T, want map[string]int) {
 // unreadableLists are lists of which a segment is missing or damaged.
 type unreadableLists struct{}
 
-func (unreadableLists) Of(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
+func (unreadableLists) KeptBy(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
 	return nil, campaign.ErrDamaged
 }
 

@@ -115,7 +115,7 @@ func (j *job) hasOutcome() bool { return j.change.Outcome != "" }
 
 // ttl returns the TTL of a message that may be sent now, at least campaign.MinTTL.
 func (r *run) ttl(phone string, now time.Time) time.Duration {
-	ttl := outgoing.MessageTTL
+	ttl := campaign.MessageTTL
 	if !r.batch.NotAfter.IsZero() {
 		ttl = min(ttl, r.batch.NotAfter.Sub(now))
 	}

@@ -36,7 +36,7 @@ func TestHandle_Frame(t *testing.T) {
 		}
 		for _, s := range g.sends {
 			key, index, ok := campaign.ParseMessageID(s.id)
-			want := sent{id: g.batch.Key.MessageID(index), phone: fmt.Sprint("+", 5511900000000+index), text: fmt.Sprint("Olá ", index), ttl: outgoing.MessageTTL, at: s.at}
+			want := sent{id: g.batch.Key.MessageID(index), phone: fmt.Sprint("+", 5511900000000+index), text: fmt.Sprint("Olá ", index), ttl: campaign.MessageTTL, at: s.at}
 			if !ok || key != g.batch.Key || s != want {
 				t.Errorf("sent %+v, want %+v", s, want)
 			}

@@ -146,7 +146,7 @@ func (g *senderFixture) SetFailingTime(_ context.Context, b campaign.Batch, fail
 	return true, nil
 }
 
-func (g *senderFixture) Of(_ context.Context, _ string, since time.Time) (func(phone string) bool, error) {
+func (g *senderFixture) OptedOut(_ context.Context, _ string, since time.Time) (func(phone string) bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.optedOutSince = append(g.optedOutSince, since)
@@ -296,6 +296,6 @@ func pause(ctx context.Context, d time.Duration) error {
 // noLists are the lists of tenants without lists.
 type noLists struct{}
 
-func (noLists) Of(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
+func (noLists) KeptBy(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
 	return func(string) int { return 0 }, nil
 }

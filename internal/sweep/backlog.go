@@ -21,19 +21,19 @@ const (
 	backlog = 1000
 	// minSeen is the part of a backlog that a sweep certainly finds. It reads only batches
 	// that are due, and they become due one after the other.
-	minSeen    = backlog / 20
-	heldMargin = 15 * time.Second // time reserved for held batches at the end of a call
+	minSeen      = backlog / 20
+	queuedMargin = 15 * time.Second // time reserved for queued batches at the end of a call
 )
 
-// heldBatch is a batch found during a backlog, with its unsent frames that may be sent.
-type heldBatch struct {
+// queuedBatch is a batch found during a backlog, with its unsent frames that may be sent.
+type queuedBatch struct {
 	campaign.Batch
 	frames []int
 	opens  time.Time // when the first of its closed send windows opens, zero if none is closed
 }
 
 // nextCheck returns when a batch is checked after its frames were queued, or left to the queue.
-func (b heldBatch) nextCheck(s *Sweeper) time.Time {
+func (b queuedBatch) nextCheck(s *Sweeper) time.Time {
 	next := s.Now().Add(s.SweepAfter)
 	if !b.opens.IsZero() && b.opens.Before(next) {
 		return b.opens
@@ -41,14 +41,14 @@ func (b heldBatch) nextCheck(s *Sweeper) time.Time {
 	return next
 }
 
-// waitingTenants returns the tenants whose held frames may still be queued.
+// queuedTenants returns the tenants whose frames may still be queued.
 //
 // The queue serves tenants in turn, so each other tenant has at most as many tasks ahead as
 // this tenant has itself. The tasks of a small tenant wait only briefly, whatever
 // the backlogs of others. If they are unsent when the batch is due, they are lost.
-func waitingTenants(held []heldBatch) map[string]bool {
+func queuedTenants(queued []queuedBatch) map[string]bool {
 	unsent := map[string]int{}
-	for _, b := range held {
+	for _, b := range queued {
 		unsent[b.Tenant] += len(b.frames)
 	}
 	waits := map[string]bool{}
@@ -62,16 +62,16 @@ func waitingTenants(held []heldBatch) map[string]bool {
 	return waits
 }
 
-// requeueHeld requeues the frames of the held batches, except those of waiting tenants.
+// requeueLost requeues the frames of the queued batches, except those of tenants whose frames may still be queued.
 // Batches not reached before the end of ctx stay due.
-func (r *shardSweep) requeueHeld(ctx context.Context, waits map[string]bool) {
+func (r *shardSweep) requeueLost(ctx context.Context, waits map[string]bool) {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
-	for _, b := range r.held {
+	for _, b := range r.queued {
 		if starting.Err() != nil {
 			return
 		}
-		result, err := r.sweeper.requeueHeldBatch(ctx, b, waits[b.Tenant])
+		result, err := r.sweeper.requeueIfLost(ctx, b, waits[b.Tenant])
 		if err != nil {
 			slog.ErrorContext(ctx, "processing due batch failed",
 				"tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
@@ -82,9 +82,9 @@ func (r *shardSweep) requeueHeld(ctx context.Context, waits map[string]bool) {
 	}
 }
 
-func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool) (action, error) {
+func (s *Sweeper) requeueIfLost(ctx context.Context, b queuedBatch, waits bool) (action, error) {
 	if waits {
-		return waiting, s.check(ctx, b.Batch, b.nextCheck(s))
+		return inQueue, s.check(ctx, b.Batch, b.nextCheck(s))
 	}
 	return resent, s.queueFrames(ctx, b)
 }
@@ -92,7 +92,7 @@ func (s *Sweeper) requeueHeldBatch(ctx context.Context, b heldBatch, waits bool)
 // queueOpened queues the frames of a batch that waited. The mark of a pause is cleared first: a function that still has the
 // pause in its cache marks the batch again, and its frames are not lost. After a crash in between, the batch is due. If its
 // row has changed since it was read, the next sweep does all this.
-func (s *Sweeper) queueOpened(ctx context.Context, b heldBatch) (action, error) {
+func (s *Sweeper) queueOpened(ctx context.Context, b queuedBatch) (action, error) {
 	if b.Waits.Paused {
 		now := s.Now()
 		b.Waits.Paused = false
@@ -105,7 +105,7 @@ func (s *Sweeper) queueOpened(ctx context.Context, b heldBatch) (action, error) 
 	return woken, s.queueFrames(ctx, b)
 }
 
-func (s *Sweeper) queueFrames(ctx context.Context, b heldBatch) error {
+func (s *Sweeper) queueFrames(ctx context.Context, b queuedBatch) error {
 	tasks, now := make([]any, len(b.frames)), s.Now()
 	for i, f := range b.frames {
 		tasks[i] = outgoing.SendTask{BatchRef: b.BatchRef, Frame: f, Released: now}

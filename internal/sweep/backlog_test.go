@@ -113,7 +113,7 @@ func (s *crowdStore) tasksOf(tenant string) int {
 func (s *crowdStore) sweepEach(every time.Duration, times int) {
 	s.t.Helper()
 	sweeper := &sweep.Sweeper{
-		Store: s, Frames: s, Waiting: func(context.Context) (int, error) { return s.frames.waiting(), nil },
+		Store: s, Frames: s, Queued: func(context.Context) (int, error) { return s.frames.waiting(), nil },
 		Shards: 1, SweepAfter: sweepAfter, Now: func() time.Time { return s.now },
 	}
 	for range times {

@@ -23,7 +23,7 @@ import (
 func (w *pipeline) canceller() sqs.Handler {
 	m := mortal{w}
 	c := &control.Canceller{
-		Ledger: m, Recorder: w.recorder(), Tasks: mortalQueue{m, w.revokes}, Retries: mortalQueue{m, w.revokes}, Blobs: m, Provider: m,
+		Store: m, Recorder: w.recorder(), Tasks: mortalQueue{m, w.revokes}, Retries: mortalQueue{m, w.revokes}, Blobs: m, Provider: m,
 		Concurrency: 1, SweepAfter: sweepAfter, Now: w.clock,
 	}
 	return sqs.BatchHandler(c.Handle)
@@ -116,7 +116,7 @@ func TestSweep_LostCancelTask(t *testing.T) {
 	w.cancel(sent, "")
 	clear(w.revokes.held)
 	w.settle(time.Hour)
-	w.advance(outgoing.MessageTTL + outgoing.AnswerGrace)
+	w.advance(campaign.MessageTTL + campaign.AnswerGrace)
 	w.settle(time.Hour)
 	w.checkCancelled(sent, waiting, "expired no_answer")
 }

@@ -19,7 +19,7 @@ func (s *Sweeper) sweepDeliveries(ctx context.Context, part Part) (wait func() [
 	var sweeps []*shardSweep
 	var shards sync.WaitGroup
 	for shard := range s.DeliveryShards {
-		if !part.has(shard) {
+		if !part.sweeps(shard) {
 			continue
 		}
 		r := &shardSweep{sweeper: s, shard: shard, actions: map[action]int{}}

@@ -13,7 +13,6 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/reaction"
-	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/sweep/overdue"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -140,7 +139,7 @@ func TestSweep_UnansweredMessages(t *testing.T) {
 	w.handOff(b)
 	w.run(b, time.Hour)
 	w.checkSent(b)
-	w.advance(outgoing.MessageTTL + outgoing.AnswerGrace - time.Hour)
+	w.advance(campaign.MessageTTL + campaign.AnswerGrace - time.Hour)
 	w.settle(30 * time.Minute)
 	if diff := cmp.Diff(map[string]int{"sent ": 103}, w.outcomes(b)); diff != "" {
 		t.Errorf("outcomes before the time was over (-want +got):\n%s", diff)

@@ -31,8 +31,8 @@ import (
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/privacy/expiry"
 	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/lists/lookup"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/send/release"
@@ -200,7 +200,7 @@ func (w *pipeline) sweeper() *sweep.Sweeper {
 	m := mortal{w}
 	return &sweep.Sweeper{
 		Store: m, Recorder: w.recorder(), Expire: (&expiry.Expirer{Store: w.store, Now: w.clock}).ExpireIfDue,
-		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Waiting: mortalQueue{m, w.frames}.Waiting, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
+		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Queued: mortalQueue{m, w.frames}.Waiting, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
 		Shards: 1, DeliveryShards: 1, SweepAfter: sweepAfter, Now: w.clock, // see Due and DueDeliveries of mortal
 	}
 }
@@ -377,7 +377,7 @@ func (w *pipeline) checkReasons(head campaign.LedgerSummary) {
 // checkSent checks that each message of the batch was sent once.
 func (w *pipeline) checkSent(b campaign.Batch) {
 	w.t.Helper()
-	if now, soon := w.batch(b), w.clock().Add(outgoing.MessageTTL); now.State != campaign.BatchSent || !now.NextCheck.After(soon) {
+	if now, soon := w.batch(b), w.clock().Add(campaign.MessageTTL); now.State != campaign.BatchSent || !now.NextCheck.After(soon) {
 		w.t.Errorf("the batch is %s, to be checked at %v; want it sent, and checked when no answer can come", now.State, now.NextCheck)
 	}
 	if diff := cmp.Diff(map[string]int{"sent ": b.Accepted}, w.outcomes(b)); diff != "" {

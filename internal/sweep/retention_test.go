@@ -19,6 +19,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/oauth/authrow"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/sweep"
@@ -97,7 +98,7 @@ func (w *pipeline) leaveTraces(b campaign.Batch) {
 	w.t.Helper()
 	ctx, now := w.t.Context(), w.clock()
 	w.must(w.store.Pause(ctx, "tenant#other"))
-	w.must(w.store.KeepResults(ctx, b.ID, campaign.Results{At: now, Batches: 1, ExpiresAt: b.ExpiresAt()}))
+	w.must(w.store.KeepResults(ctx, b.ID, insight.Results{At: now, Batches: 1, ExpiresAt: b.ExpiresAt()}))
 	_, err := w.store.SwapRateLimit(ctx, w.agent, outgoing.RateLimit{}, outgoing.RateLimit{Every: time.Second, Next: now})
 	w.must(err)
 	w.must(w.store.AddPosts(ctx, w.tenant, now, map[string]delivery.PostCount{"all": {Accepted: 1, Failed: 1}}))

@@ -81,8 +81,8 @@ type Sweeper struct {
 	Recount  func(ctx context.Context, began time.Time) error
 	Releases port.BatchQueue
 	Frames   port.BatchQueue
-	// Waiting returns the number of tasks in the queue of frames.
-	Waiting        func(ctx context.Context) (int, error)
+	// Queued returns the number of tasks in the queue of frames.
+	Queued         func(ctx context.Context) (int, error)
 	Notify         port.BatchQueue
 	Revokes        port.BatchQueue
 	Intake         port.BatchQueue
@@ -111,7 +111,7 @@ const (
 	woken     action = "woken"     // frames that waited for the end of a pause, or for a send window, were queued
 	unopened  action = "unopened"  // all unsent messages wait for the opening of their send window
 	postponed action = "postponed" // not due any more
-	waiting   action = "waiting"   // still queued behind a backlog
+	inQueue   action = "waiting"   // still queued behind a backlog
 	undecided action = "undecided" // nothing was done, or not yet: until the tenants' backlogs are known; not counted
 	removed   action = "removed"   // nothing is left to do; removed from the index
 	closed    action = "closed"    // messages without a delivery status expired
@@ -137,7 +137,7 @@ type Part struct {
 	Of   int `json:"of"`
 }
 
-func (p Part) has(shard int) bool { return p.Of == 0 || shard%p.Of == p.Part }
+func (p Part) sweeps(shard int) bool { return p.Of == 0 || shard%p.Of == p.Part }
 
 // Sweep checks all due items of the part's shards, until shortly before the end of ctx. Items
 // that it does not reach or that fail stay due. Failed items are counted; only an
@@ -151,7 +151,7 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 	var holding atomic.Bool
 	slots := make(semaphore, atOnce)
 	for shard := range s.Shards {
-		if part.has(shard) {
+		if part.sweeps(shard) {
 			sweeps = append(sweeps, &shardSweep{
 				sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]outgoing.Route{},
 				templates: reach.Remember(s.Store), resumed: resumed, wakes: wakes[shard],
@@ -159,13 +159,13 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 		}
 	}
 	each(sweeps, func(r *shardSweep) { r.err = r.process(ctx) })
-	var behind []heldBatch
+	var behind []queuedBatch
 	for _, r := range sweeps {
-		behind = append(behind, r.held...)
+		behind = append(behind, r.queued...)
 	}
-	waits := waitingTenants(behind)
+	waits := queuedTenants(behind)
 	each(sweeps, func(r *shardSweep) {
-		r.requeueHeld(ctx, waits)
+		r.requeueLost(ctx, waits)
 		r.deleteCampaigns(ctx) // lowest priority
 	})
 	s.recount(ctx, part, began)
@@ -189,7 +189,7 @@ type shardSweep struct {
 	routes    map[routeKey]outgoing.Route
 	templates reach.Templates
 	actions   map[action]int
-	held      []heldBatch
+	queued    []queuedBatch
 	holding   *atomic.Bool  // set if any sweep holds a batch; all sweeps then stop early
 	campaigns []campaign.ID // that may have expired
 	resumed   subjects
@@ -241,11 +241,11 @@ func report(ctx context.Context, sweeps []*shardSweep) error {
 	return errors.Join(errs...)
 }
 
-// process handles the due items of the shard. Batches behind a backlog are held.
+// process handles the due items of the shard. Batches behind a backlog are left until the end.
 func (r *shardSweep) process(ctx context.Context) error {
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
-	early, cancelEarly := retry.WithMargin(ctx, shutdownMargin+heldMargin)
+	early, cancelEarly := retry.WithMargin(ctx, shutdownMargin+queuedMargin)
 	defer cancelEarly()
 	pending := deliveries{sweeper: r.sweeper, actions: r.actions}
 	defer pending.flush(ctx)
@@ -383,7 +383,7 @@ func (s *Sweeper) release(ctx context.Context, b campaign.Batch) error {
 }
 
 // resend requeues the incomplete frames. Sending skips messages with an outcome. During a
-// backlog, the batch is held instead.
+// backlog, the batch is left until the end instead.
 func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, error) {
 	s := r.sweeper
 	head, err := s.Store.LedgerHead(ctx, b.Key)
@@ -406,7 +406,7 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 		return failed, err
 	}
 	frames := hours.FramesOf(b, func(index int) bool { return head.Outcome(index) == "" }, s.Now())
-	unsent := heldBatch{frames: frames.Open}
+	unsent := queuedBatch{frames: frames.Open}
 	unsent.Batch, unsent.opens = hours.Postpone(b, frames.Closed, s.Now())
 	if len(frames.Open) == 0 {
 		same := b.Waits == campaign.Waits{Zones: frames.Closed} && b.NeverOpen == unsent.NeverOpen
@@ -420,12 +420,12 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 		unsent.frames = frames.Opened
 		return s.queueOpened(ctx, unsent)
 	}
-	ahead, err := s.Waiting(ctx)
+	ahead, err := s.Queued(ctx)
 	if err != nil {
 		return failed, err
 	}
 	if ahead >= backlog {
-		r.held = append(r.held, unsent)
+		r.queued = append(r.queued, unsent)
 		r.holding.Store(true)
 		return undecided, nil
 	}
@@ -437,7 +437,7 @@ func (s *Sweeper) finish(ctx context.Context, b campaign.Batch, head ledger.Head
 		_, err := s.Recorder.Complete(ctx, b)
 		return completed, err
 	}
-	_, err := s.Store.MarkSent(ctx, b.BatchRef, s.Now().Add(outgoing.MessageTTL+outgoing.AnswerGrace))
+	_, err := s.Store.MarkSent(ctx, b.BatchRef, s.Now().Add(campaign.MessageTTL+campaign.AnswerGrace))
 	return finished, err
 }
 

@@ -48,7 +48,7 @@ func (s *Sweeper) wakes(ctx context.Context, part Part, ended subjects) map[int]
 	wakes, read := map[int][]campaign.BatchRef{}, map[string]bool{}
 	for _, subject := range ended {
 		tenant, err := s.tenantOf(ctx, subject)
-		if err == nil && tenant != "" && !read[tenant] && part.has(s.shardOf(campaign.BatchRef{ID: campaign.ID{Tenant: tenant}})) {
+		if err == nil && tenant != "" && !read[tenant] && part.sweeps(s.shardOf(campaign.BatchRef{ID: campaign.ID{Tenant: tenant}})) {
 			read[tenant] = true
 			err = s.addWakes(ctx, tenant, wakes)
 		}

@@ -20,7 +20,7 @@ import (
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
@@ -41,7 +41,7 @@ type Store interface {
 	// TemplateVersion returns an error that wraps campaign.ErrNotFound if there is no such version.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
-	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	Lists(ctx context.Context, tenant string) ([]lists.List, error)
 }
 
 // Endpoints stores endpoints, their circuits, posts and failures.

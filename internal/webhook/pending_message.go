@@ -10,7 +10,7 @@ import (
 
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
@@ -93,11 +93,11 @@ func (n *Notifier) listName(ctx context.Context, tenant string, number int) (str
 		return "", nil
 	}
 	return n.lists.Get(listKey{tenant, number}, n.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxWarm}, func() (string, error) {
-		lists, err := n.Store.Lists(ctx, tenant)
+		all, err := n.Store.Lists(ctx, tenant)
 		if err != nil {
 			return "", fmt.Errorf("read the name of a list: %w", err)
 		}
-		return suppression.Names(lists)[number], nil
+		return lists.Names(all)[number], nil
 	})
 }
 

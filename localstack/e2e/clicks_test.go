@@ -9,8 +9,8 @@ import (
 
 	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/privacy"
+	"campaign-dispatch/internal/reach/lists/book"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/reach/suppression/book"
 	"campaign-dispatch/internal/settings"
 )
 

@@ -29,8 +29,8 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/privacy"
+	"campaign-dispatch/internal/reach/lists/book"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/reach/suppression/book"
 )
 
 // personData is the data of one phone number in a tenant with other numbers.

@@ -7,7 +7,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
-	"campaign-dispatch/internal/outcome/recount"
+	"campaign-dispatch/internal/insight/recount"
 )
 
 // The day of a campaign counts what was sent, delivered and failed, and a recount finds the

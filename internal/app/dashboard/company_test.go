@@ -53,9 +53,9 @@ import (
 	"campaign-dispatch/internal/privacy/expiry"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/lists/book"
+	"campaign-dispatch/internal/reach/lists/lookup"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/reach/suppression/book"
-	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -184,7 +184,7 @@ func (c *company) wire(partLines int, atOnce time.Duration) {
 		Store: c.store, Blobs: c.blobs, Tasks: &c.tasks, Now: c.clock, PartLines: partLines, Open: c.blobs.OpenFile, Dispatch: c.dispatch,
 	}
 	c.recorder = &outcome.Recorder{Store: c.store, Days: c.store, Blobs: c.blobs, Notify: &c.notify, SweepAfter: time.Minute, Now: c.clock}
-	c.canceller = &control.Canceller{Ledger: c.store, Recorder: c.recorder, Tasks: &c.revokes, Retries: &c.revokes, Blobs: c.blobs, Concurrency: 8, SweepAfter: time.Minute, Now: c.clock}
+	c.canceller = &control.Canceller{Store: c.store, Recorder: c.recorder, Tasks: &c.revokes, Retries: &c.revokes, Blobs: c.blobs, Concurrency: 8, SweepAfter: time.Minute, Now: c.clock}
 	c.maker = &exports.Maker{Store: c.store, Blobs: c.blobs, Tasks: &c.files, Now: c.clock, PartSize: exports.PartSize}
 	c.privacy = &privacy.Service{
 		Store: privacy.Store{Campaigns: c.store, Outcomes: c.store, Erasure: c.store},

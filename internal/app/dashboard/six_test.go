@@ -19,7 +19,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 // planned is a campaign before it is sent, and what is promised then. A message costs 10 cents.
@@ -310,8 +310,8 @@ func newSix(t *testing.T, p planned) *six {
 		}
 	}
 	s.must(s.book.Record(t.Context(), s.tenant, out))
-	_, err := s.lists.Change(t.Context(), s.tenant, theList, suppression.Change{
-		Settings: &suppression.Settings{Reason: "they asked the state for it"}, Add: numberset.New(listed),
+	_, err := s.lists.Change(t.Context(), s.tenant, theList, lists.Change{
+		Settings: &lists.Settings{Reason: "they asked the state for it"}, Add: numberset.New(listed),
 	}, account.AuditEntry{})
 	s.must(err)
 	s.must(s.store.SetBilling(t.Context(), s.tenant, campaign.Billing{

@@ -169,7 +169,7 @@ func setHead(b *campaign.BatchProgress, rows []Item) error {
 	if b.Classes.Mixed() {
 		b.DeliveredBasic = b.Delivered(head.Outcome).Basic
 	}
-	b.Held = b.WaitingIn(head.Outcome)
+	b.ClosedZones = b.CountClosed(head.Outcome)
 	return nil
 }
 

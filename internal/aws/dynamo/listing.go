@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/insight"
 )
 
 // listedAt is the time by which a campaign is listed: when its first batch goes, or was
@@ -105,9 +106,9 @@ func (s *CampaignStore) Standings(ctx context.Context, tenant string, campaignID
 // StandingsAndResults is Standings with the stored results, for up to 33 campaigns.
 func (s *CampaignStore) StandingsAndResults(
 	ctx context.Context, tenant string, campaignIDs []string,
-) (map[string]campaign.Summary, map[string]campaign.Results, error) {
+) (map[string]campaign.Summary, map[string]insight.Results, error) {
 	rows, err := s.summaryRows(ctx, tenant, campaignIDs, true)
-	standings, results := map[string]campaign.Summary{}, map[string]campaign.Results{}
+	standings, results := map[string]campaign.Summary{}, map[string]insight.Results{}
 	for id, r := range rows {
 		standings[id] = s.summary(r)
 		if r.results != nil {
@@ -160,7 +161,7 @@ func (t *table) summary(r summaryRows) campaign.Summary {
 }
 
 // Results returns the stored results of up to 50 campaigns by ID.
-func (s *OutcomeStore) Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error) {
+func (s *OutcomeStore) Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]insight.Results, error) {
 	doing := fmt.Sprintf("read the results of %d campaigns", len(campaignIDs))
 	rows, err := s.rowsOf(ctx, doing, s.Campaigns, campaignIDs, func(id string) Item {
 		return resultsKey(campaign.ID{Tenant: tenant, CampaignID: id})
@@ -168,7 +169,7 @@ func (s *OutcomeStore) Results(ctx context.Context, tenant string, campaignIDs [
 	if err != nil {
 		return nil, err
 	}
-	results := make(map[string]campaign.Results, len(rows))
+	results := make(map[string]insight.Results, len(rows))
 	for id, row := range rows {
 		results[id] = readResults(row)
 	}
@@ -177,7 +178,7 @@ func (s *OutcomeStore) Results(ctx context.Context, tenant string, campaignIDs [
 
 // KeepResults stores results without their opt-outs, unless newer ones are stored. It stores none of a campaign
 // without batches.
-func (s *OutcomeStore) KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error {
+func (s *OutcomeStore) KeepResults(ctx context.Context, id campaign.ID, r insight.Results) error {
 	if r.ExpiresAt.IsZero() {
 		return nil
 	}
@@ -187,22 +188,22 @@ func (s *OutcomeStore) KeepResults(ctx context.Context, id campaign.ID, r campai
 }
 
 // KeepOptOutCount adds the number of opt-outs of r to stored results. Newer results leave them as they are.
-func (s *OutcomeStore) KeepOptOutCount(ctx context.Context, id campaign.ID, r campaign.Results) error {
+func (s *OutcomeStore) KeepOptOutCount(ctx context.Context, id campaign.ID, r insight.Results) error {
 	values := Item{":n": number(r.OptOuts), ":until": millis(r.OptOutsUntil)}
 	w := s.update(resultsKey(id), "SET optOuts = :n, optOutsUntil = :until", present, values)
 	return s.tryWrite(ctx, "store the opt-outs of campaign "+id.CampaignID, w)
 }
 
-func resultNumbers(r *campaign.Results) counts {
+func resultNumbers(r *insight.Results) counts {
 	return counts{
 		"batches": &r.Batches, "moves": &r.Moves, "templates": &r.Templates, "accepted": &r.Accepted, "sent": &r.Sent,
 		"delivered": &r.Delivered, "read": &r.Read, "lost": &r.Lost, "optedOut": &r.OptedOut, "tapped": &r.Tapped, "clicked": &r.Clicked,
-		"waiting": &r.Waiting, "stopped": &r.Stopped, "notAccepted": &r.NotAccepted, "neverAccepted": &r.NeverAccepted,
+		"waiting": &r.ToGo, "stopped": &r.Stopped, "notAccepted": &r.NotAccepted, "neverAccepted": &r.NeverAccepted,
 		"tooLate": &r.TooLate, "suppressed": &r.Suppressed, "unanswered": &r.Unanswered, "unpriced": &r.Unpriced, "neverGo": &r.NeverGo,
 	}
 }
 
-func resultAttributes(r campaign.Results) Item {
+func resultAttributes(r insight.Results) Item {
 	row := Item{
 		"status": text(r.Status), "templateId": text(r.TemplateID), "readAt": millis(r.At),
 		"cancelledAt": millis(r.CancelledAt), "pausedAt": millis(r.PausedAt),
@@ -214,8 +215,8 @@ func resultAttributes(r campaign.Results) Item {
 	return row
 }
 
-func readResults(row Item) campaign.Results {
-	r := campaign.Results{
+func readResults(row Item) insight.Results {
+	r := insight.Results{
 		Status: campaign.Status(getText(row, "status")), TemplateID: getText(row, "templateId"),
 		At: getMillis(row, "readAt"), CancelledAt: getMillis(row, "cancelledAt"),
 		PausedAt: getMillis(row, "pausedAt"), First: getMillis(row, "first"),

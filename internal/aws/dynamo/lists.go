@@ -10,14 +10,14 @@ import (
 
 	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 // Lists reads the lists of a tenant consistently, deleted ones included, ordered by name.
-func (s *RecipientStore) Lists(ctx context.Context, tenant string) ([]suppression.List, error) {
+func (s *RecipientStore) Lists(ctx context.Context, tenant string) ([]lists.List, error) {
 	rows, err := s.query(ctx, "read the lists of tenant "+tenant, "pk = :pk AND sk > :guard",
 		Item{":pk": listKey(tenant, "")["pk"], ":guard": listGuardKey(tenant)["sk"]})
-	return readAll(rows, func(row Item) suppression.List { return readList(tenant, row) }), err
+	return readAll(rows, func(row Item) lists.List { return readList(tenant, row) }), err
 }
 
 // ListAdditions returns how often a list of the tenant was created, or created again after its deletion.
@@ -28,13 +28,13 @@ func (s *RecipientStore) ListAdditions(ctx context.Context, tenant string) (int,
 
 // SaveList writes the next version of a list and an entry of the audit log, if the stored version is
 // still l's. It reports whether it did.
-func (s *RecipientStore) SaveList(ctx context.Context, l suppression.List, e account.AuditEntry) (bool, error) {
+func (s *RecipientStore) SaveList(ctx context.Context, l lists.List, e account.AuditEntry) (bool, error) {
 	return s.saveList(ctx, l, nil, e)
 }
 
 // AddList is SaveList for a list that does not exist, or is deleted. It writes only if ListAdditions is still
 // additions. A new list also needs the next number.
-func (s *RecipientStore) AddList(ctx context.Context, l suppression.List, additions int, e account.AuditEntry) (bool, error) {
+func (s *RecipientStore) AddList(ctx context.Context, l lists.List, additions int, e account.AuditEntry) (bool, error) {
 	guards := []types.TransactWriteItem{s.nextAddition(listAdditionsKey(l.Tenant), additions)}
 	if l.Version == 0 {
 		guards = append(guards, s.nextAddition(listGuardKey(l.Tenant), l.Number-1))
@@ -43,7 +43,7 @@ func (s *RecipientStore) AddList(ctx context.Context, l suppression.List, additi
 }
 
 func (s *RecipientStore) saveList(
-	ctx context.Context, l suppression.List, guards []types.TransactWriteItem, e account.AuditEntry,
+	ctx context.Context, l lists.List, guards []types.TransactWriteItem, e account.AuditEntry,
 ) (saved bool, err error) {
 	items := append([]types.TransactWriteItem{s.putAfter(listRow(l), "version", l.Version)}, guards...)
 	err = s.writeAudited(ctx, "write list "+l.Name+" of tenant "+l.Tenant, []account.AuditEntry{e}, items...)
@@ -53,7 +53,7 @@ func (s *RecipientStore) saveList(
 	return err == nil, err
 }
 
-func listRow(l suppression.List) Item {
+func listRow(l lists.List) Item {
 	segments := make([]types.AttributeValue, len(l.Segments))
 	for i, segment := range l.Segments {
 		segments[i] = &types.AttributeValueMemberM{Value: some(Item{
@@ -66,10 +66,10 @@ func listRow(l suppression.List) Item {
 	}), Item{"version": number(l.Version + 1), "segments": &types.AttributeValueMemberL{Value: segments}}))
 }
 
-func readList(tenant string, row Item) suppression.List {
-	l := suppression.List{
+func readList(tenant string, row Item) lists.List {
+	l := lists.List{
 		Tenant: tenant, Name: getText(row, "sk"), Number: getInt(row, "number"), Version: getInt(row, "version"),
-		Settings: suppression.Settings{
+		Settings: lists.Settings{
 			Reason: getText(row, "reason"), Source: getText(row, "source"), Until: getMillis(row, "until"),
 		},
 		ChangedAt: getMillis(row, "changedAt"), Deleted: getBool(row, "deleted"),
@@ -84,7 +84,7 @@ func readList(tenant string, row Item) suppression.List {
 	if segments, ok := row["segments"].(*types.AttributeValueMemberL); ok {
 		for _, each := range segments.Value {
 			if m, ok := each.(*types.AttributeValueMemberM); ok {
-				l.Segments = append(l.Segments, suppression.Segment{
+				l.Segments = append(l.Segments, lists.Segment{
 					ID: getText(m.Value, "id"), Remove: getBool(m.Value, "remove"), Until: getMillis(m.Value, "until"),
 					Numbers: getInt(m.Value, "numbers"),
 				})

@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"campaign-dispatch/internal/account"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 // Of the calls that add a list, new or deleted before, one succeeds after each reading.
 func TestAddList(t *testing.T) {
 	t.Parallel()
 	s, tenant := newStore(t), randomID()
-	add := func(l suppression.List, additions int) bool {
+	add := func(l lists.List, additions int) bool {
 		t.Helper()
 		l.Tenant = tenant
 		saved, err := s.AddList(t.Context(), l, additions, account.AuditEntry{Tenant: tenant, At: later})
@@ -27,22 +27,22 @@ func TestAddList(t *testing.T) {
 		}
 	}
 	wantAdditions(0)
-	if !add(suppression.List{Name: "a", Number: 1}, 0) || add(suppression.List{Name: "b", Number: 2}, 0) {
+	if !add(lists.List{Name: "a", Number: 1}, 0) || add(lists.List{Name: "b", Number: 2}, 0) {
 		t.Error("the first list is not added, or a second one after the same reading")
 	}
-	if add(suppression.List{Name: "b", Number: 1}, 1) || !add(suppression.List{Name: "b", Number: 2}, 1) {
+	if add(lists.List{Name: "b", Number: 1}, 1) || !add(lists.List{Name: "b", Number: 2}, 1) {
 		t.Error("two lists have the same number, or the next list is not added")
 	}
-	if !add(suppression.List{Name: "a", Number: 1, Version: 1}, 2) || add(suppression.List{Name: "b", Number: 2, Version: 1}, 2) {
+	if !add(lists.List{Name: "a", Number: 1, Version: 1}, 2) || add(lists.List{Name: "b", Number: 2, Version: 1}, 2) {
 		t.Error("two lists are added again after the same reading, or none")
 	}
 	wantAdditions(3)
-	saved, err := s.SaveList(t.Context(), suppression.List{Tenant: tenant, Name: "b", Number: 2, Version: 1}, account.AuditEntry{Tenant: tenant, At: later})
+	saved, err := s.SaveList(t.Context(), lists.List{Tenant: tenant, Name: "b", Number: 2, Version: 1}, account.AuditEntry{Tenant: tenant, At: later})
 	must(t, err)
-	lists, err := s.Lists(t.Context(), tenant)
+	all, err := s.Lists(t.Context(), tenant)
 	must(t, err)
-	if !saved || len(lists) != 2 {
-		t.Errorf("saved: %v, %d lists", saved, len(lists))
+	if !saved || len(all) != 2 {
+		t.Errorf("saved: %v, %d lists", saved, len(all))
 	}
 	wantAdditions(3)
 }

@@ -87,14 +87,14 @@ func (s *CampaignStore) tryMove(ctx context.Context, c campaign.Campaign, due, n
 
 // planMove also returns the dates of campaign.PlanMove. It reads nothing if no waiting batch has a reservation.
 func (s *CampaignStore) planMove(ctx context.Context, c campaign.Campaign, due time.Time) (p campaign.MovePlan, dates map[string]string, err error) {
-	if !slices.ContainsFunc(c.Waiting(), func(b campaign.Batch) bool { return b.Reserved > 0 }) {
+	if !slices.ContainsFunc(c.Unreleased(), func(b campaign.Batch) bool { return b.Reserved > 0 }) {
 		return campaign.PlanMove(c, due, campaign.Spending{}, nil), nil, nil
 	}
 	limits, policy, err := s.bookingRules(ctx, c.Tenant)
 	if err != nil {
 		return p, nil, err
 	}
-	dates, err = reach.Bookings(ctx, &ContentStore{s.table}, policy, c.Waiting(), due)
+	dates, err = reach.Bookings(ctx, &ContentStore{s.table}, policy, c.Unreleased(), due)
 	if err != nil {
 		return p, nil, err
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/account"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 // script is a transport with prepared responses, the last one repeated, and records the
@@ -184,7 +184,7 @@ func TestTransact(t *testing.T) {
 func TestSaveList_LostAnswer(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: []answer{cut, committed()}}
-	saved, err := (&RecipientStore{*s.table()}).SaveList(t.Context(), suppression.List{Tenant: "t", Name: "a", Version: 1}, account.AuditEntry{Tenant: "t"})
+	saved, err := (&RecipientStore{*s.table()}).SaveList(t.Context(), lists.List{Tenant: "t", Name: "a", Version: 1}, account.AuditEntry{Tenant: "t"})
 	if !saved || err != nil || len(s.tokens) != 2 || s.tokens[0] != s.tokens[1] {
 		t.Errorf("saved: %v, error %v, tokens %q", saved, err, s.tokens)
 	}

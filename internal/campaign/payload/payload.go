@@ -8,11 +8,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/klauspost/compress/s2"
 
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/phone/e164"
 )
 
 // maxFrame bounds the memory for a corrupt frame. No frame is larger than a dispatch call.
@@ -57,15 +58,15 @@ func (w *Writer) AddMessage(m campaign.Message) error {
 		w.AddErased()
 		return nil
 	}
-	number := e164.FromText(m.Phone)
-	if number == 0 {
-		return fmt.Errorf("add message: invalid phone number: %w", campaign.ErrDamaged)
+	number, err := strconv.ParseUint(strings.TrimPrefix(m.Phone, "+"), 10, 64)
+	if err != nil {
+		return fmt.Errorf("add message: invalid phone number: %w", campaign.ErrDamaged) // not the cause: it contains the phone number
 	}
 	values := make([][]byte, len(m.Values))
 	for i, v := range m.Values {
 		values[i] = []byte(v)
 	}
-	w.Add(uint64(number), []byte(m.UID), values)
+	w.Add(number, []byte(m.UID), values)
 	return nil
 }
 
@@ -125,7 +126,7 @@ type reader struct {
 }
 
 func (r *reader) message() campaign.Message {
-	m := campaign.Message{Phone: e164.Number(r.uvarint()).String(), UID: r.field()}
+	m := campaign.Message{Phone: phone(r.uvarint()), UID: r.field()}
 	count := r.uvarint()
 	if count > uint64(len(r.rest)) { // each value takes at least a byte
 		r.damaged = true
@@ -157,6 +158,13 @@ func (r *reader) uvarint() uint64 {
 	}
 	r.rest = r.rest[size:]
 	return n
+}
+
+func phone(number uint64) string {
+	if number == 0 { // see AddErased
+		return ""
+	}
+	return "+" + strconv.FormatUint(number, 10)
 }
 
 // Blobs reads objects.

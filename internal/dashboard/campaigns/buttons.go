@@ -9,6 +9,7 @@ import (
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
 	charts "campaign-dispatch/internal/dashboard/web/chart"
+	"campaign-dispatch/internal/insight"
 )
 
 const (
@@ -46,7 +47,7 @@ type button struct {
 }
 
 // rateBar is a rate with a bar of the same part of the track.
-type rateBar struct{ campaign.Rate }
+type rateBar struct{ insight.Rate }
 
 func (r rateBar) Width() string {
 	return charts.Decimal(100*float64(min(r.N, r.Of))/float64(max(1, r.Of))) + "%"
@@ -54,7 +55,7 @@ func (r rateBar) Width() string {
 
 // addButtons adds what was tapped and clicked in delivered messages.
 func (s *Pages) addButtons(p *web.Page, v *view) error {
-	all, shown := v.Reactions(), 0
+	all, shown := insight.ReactionsOf(v.Campaign), 0
 	for _, r := range all {
 		if r.Delivered == 0 {
 			continue
@@ -76,7 +77,7 @@ func (s *Pages) addButtons(p *web.Page, v *view) error {
 	return nil
 }
 
-func newButtonTable(p *web.Page, t campaign.Template, r campaign.Reactions) buttonTable {
+func newButtonTable(p *web.Page, t campaign.Template, r insight.Reactions) buttonTable {
 	table := buttonTable{Version: r.TemplateVersion}
 	suggestions := shortened(t.Content)
 	shown := preview.Of(content.Content{Suggestions: suggestions}, "", func(key string) string { return p.T(key) }).Suggestions
@@ -85,7 +86,7 @@ func newButtonTable(p *web.Page, t campaign.Template, r campaign.Reactions) butt
 		if n <= len(shown) {
 			b.Suggestion, b.Clickable = shown[n-1], r.CountsClicks && suggestions[n-1].CountClicks
 		}
-		b.Tapped, b.Clicked = rateBar{r.Rate(campaign.StepTapped, n)}, rateBar{r.Rate(campaign.StepClicked, n)}
+		b.Tapped, b.Clicked = rateBar{r.Rate(insight.StepTapped, n)}, rateBar{r.Rate(insight.StepClicked, n)}
 		b.Clickable = b.Clickable || b.Clicked.N > 0
 		table.Clickable = table.Clickable || b.Clickable
 		table.Buttons = append(table.Buttons, b)
@@ -118,7 +119,7 @@ func cardOf(c content.Content, suggestion int) int {
 // notesOf returns what the phone shows on the suggestions of the campaign's first message: the part of the
 // delivered messages with a tap or a click. It is nil if they count neither.
 func (s *Pages) notesOf(p *web.Page, c campaign.Campaign) ([]preview.Note, error) {
-	all := c.Reactions()
+	all := insight.ReactionsOf(c)
 	if len(all) == 0 || len(c.Batches[0].TapKey) == 0 {
 		return nil, nil
 	}

@@ -15,9 +15,10 @@ import (
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/httpapi"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/query"
+	"campaign-dispatch/internal/reach/lists"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/reach/suppression"
 )
 
 // Store reads campaigns, the newest first, and templates of any tenant. It reads Standings and Results
@@ -34,13 +35,13 @@ type Store interface {
 	// Template returns the current version. The error wraps campaign.ErrNotFound if there is no such template.
 	Template(ctx context.Context, id string) (campaign.Template, error)
 	// Results returns the stored results of campaigns by ID, without those that have none.
-	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error)
+	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]insight.Results, error)
 	// Replies returns up to limit replies between two times, newest first.
 	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error)
 	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
-	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	Lists(ctx context.Context, tenant string) ([]lists.List, error)
 	// KeepOptOutCount adds the number of opt-outs of r to stored results.
-	KeepOptOutCount(ctx context.Context, id campaign.ID, r campaign.Results) error
+	KeepOptOutCount(ctx context.Context, id campaign.ID, r insight.Results) error
 	web.CampaignStore
 }
 

@@ -32,6 +32,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/query"
@@ -408,11 +409,11 @@ func (manyCampaigns) Standings(_ context.Context, _ string, ids []string) (map[s
 	return standings, nil
 }
 
-func (manyCampaigns) Results(context.Context, string, []string) (map[string]campaign.Results, error) {
+func (manyCampaigns) Results(context.Context, string, []string) (map[string]insight.Results, error) {
 	return nil, nil
 }
 
-func (manyCampaigns) KeepResults(context.Context, campaign.ID, campaign.Results) error { return nil }
+func (manyCampaigns) KeepResults(context.Context, campaign.ID, insight.Results) error { return nil }
 
 func (manyCampaigns) Overview(_ context.Context, id campaign.ID) (campaign.Campaign, error) {
 	return campaign.Campaign{ID: id, BatchCount: 1}, nil

@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/reach"
 )
 
@@ -35,7 +36,7 @@ func (s *Pages) askCancel(p *web.Page, c campaign.Campaign) error {
 }
 
 func newCancelPage(c campaign.Campaign, now time.Time) cancelPage {
-	v := cancelPage{Campaign: c, Choice: revocable(c), ToCome: c.Submission.ToCome(), Withdraws: withdraws(c, c.Results(now))}
+	v := cancelPage{Campaign: c, Choice: revocable(c), ToCome: c.Submission.ToCome(), Withdraws: withdraws(c, insight.ResultsOf(c, now))}
 	for _, b := range c.Batches {
 		if b.State == campaign.BatchPending {
 			v.Scheduled += b.Pending()
@@ -49,7 +50,7 @@ func newCancelPage(c campaign.Campaign, now time.Time) cancelPage {
 }
 
 // withdraws reports whether a cancellation only revokes messages: nothing is left to be sent.
-func withdraws(c campaign.Campaign, r campaign.Results) bool {
+func withdraws(c campaign.Campaign, r insight.Results) bool {
 	return !c.CancelledAt.IsZero() || r.Unanswered > 0
 }
 
@@ -209,7 +210,7 @@ func scheduleOf(c campaign.Campaign) (d schedule) {
 func (d schedule) Same() bool { return d.First.Equal(d.Last) }
 
 func movable(c campaign.Campaign) bool {
-	return c.CancelledAt.IsZero() && !c.Started() && len(c.Waiting()) > 0
+	return c.CancelledAt.IsZero() && !c.Started() && len(c.Unreleased()) > 0
 }
 
 // timed returns the campaign in the path. It refuses a new time of an approved one: who approved it has

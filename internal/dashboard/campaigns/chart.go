@@ -9,6 +9,7 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
 	charts "campaign-dispatch/internal/dashboard/web/chart"
+	"campaign-dispatch/internal/insight"
 )
 
 type chart struct {
@@ -30,7 +31,7 @@ const (
 )
 
 // newChart returns the chart of the batches of a campaign with the results.
-func newChart(batches []campaign.BatchProgress, r campaign.Results, now time.Time) chart {
+func newChart(batches []campaign.BatchProgress, r insight.Results, now time.Time) chart {
 	var c chart
 	for _, b := range batches {
 		start := b.Head.Timeline.Start
@@ -73,7 +74,7 @@ func netsOf(batches []campaign.BatchProgress, now time.Time) map[time.Time]map[c
 }
 
 // pointsOf accumulates the changes, with one point per interval.
-func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, r campaign.Results) []point {
+func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, r insight.Results) []point {
 	ends := slices.SortedFunc(maps.Keys(nets), time.Time.Compare)
 	span := max(ends[len(ends)-1].Sub(from)/maxPoints, time.Second)
 	points, counts := []point{{At: from}}, map[campaign.Outcome]int{}
@@ -90,7 +91,7 @@ func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, r cam
 
 // newPoint counts the first expired and failed messages as those that were not sent: a timeline does
 // not distinguish them.
-func newPoint(at time.Time, n map[campaign.Outcome]int, r campaign.Results) point {
+func newPoint(at time.Time, n map[campaign.Outcome]int, r insight.Results) point {
 	return point{at, campaign.LedgerSummary{Counts: n, Reasons: map[campaign.Reason]int{
 		{Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed}: min(r.TooLate, n[campaign.OutcomeExpired]),
 		{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}:        min(r.OptedOut+r.Suppressed, n[campaign.OutcomeFailed]),

@@ -7,6 +7,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/recent"
+	"campaign-dispatch/internal/insight"
 )
 
 // comparedPage is a campaign beside what is usual.
@@ -18,18 +19,18 @@ type comparedPage struct {
 }
 
 // Few reports whether there are too few campaigns to know what is usual.
-func (c comparedPage) Few() bool { return c.Of < campaign.LeastCompared }
+func (c comparedPage) Few() bool { return c.Of < insight.LeastCompared }
 
 // metric is a metric of the campaign.
 type metric struct {
-	campaign.Comparison
+	insight.Comparison
 
-	rate campaign.Rate // zero for the cost
-	all  int           // campaigns that are compared
+	rate insight.Rate // zero for the cost
+	all  int          // campaigns that are compared
 }
 
 func (s *Pages) compared(p *web.Page, c campaign.Campaign) error {
-	v, sum := comparedPage{Campaign: c}, c.Results(s.Now())
+	v, sum := comparedPage{Campaign: c}, insight.ResultsOf(c, s.Now())
 	if sum.Sent > 0 {
 		if err := s.compare(p.R.Context(), &v, sum); err != nil {
 			return err
@@ -38,7 +39,7 @@ func (s *Pages) compared(p *web.Page, c campaign.Campaign) error {
 	return p.RenderOr("campaigns_compared_table.html", "campaigns.compared", "campaigns_compared.html", v)
 }
 
-func (s *Pages) compare(ctx context.Context, c *comparedPage, sum campaign.Results) error {
+func (s *Pages) compare(ctx context.Context, c *comparedPage, sum insight.Results) error {
 	others, err := recent.Before(ctx, s.Store, c.ID, sum.First)
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (s *Pages) compare(ctx context.Context, c *comparedPage, sum campaign.Resul
 	if err := s.addOptOutsOf(ctx, c.Tenant, all); err != nil {
 		return err
 	}
-	results := make([]campaign.Results, len(all))
+	results := make([]insight.Results, len(all))
 	for i, of := range all {
 		results[i] = of.Results
 	}
@@ -60,11 +61,11 @@ func (s *Pages) compare(ctx context.Context, c *comparedPage, sum campaign.Resul
 	return nil
 }
 
-func (c *comparedPage) add(sum campaign.Results, others []campaign.Results) {
+func (c *comparedPage) add(sum insight.Results, others []insight.Results) {
 	c.Of, c.Young = len(others), !sum.Settled()
-	for _, of := range campaign.Compare(sum, others) {
+	for _, of := range insight.Compare(sum, others) {
 		m := metric{Comparison: of, all: len(others)}
-		if of.Metric != campaign.MetricCost {
+		if of.Metric != insight.MetricCost {
 			m.rate = sum.Rate(of.Step())
 		}
 		c.Metrics = append(c.Metrics, m)
@@ -81,7 +82,7 @@ const million = 1_000_000 // values are in millionths
 
 // This returns the campaign's value as it is shown elsewhere.
 func (m metric) This(p *web.Page) string {
-	if m.Metric == campaign.MetricCost {
+	if m.Metric == insight.MetricCost {
 		return p.Money(campaign.Money(m.Value))
 	}
 	return p.Percent(m.rate.N, m.rate.Of)
@@ -89,7 +90,7 @@ func (m metric) This(p *web.Page) string {
 
 // Median returns the usual value.
 func (m metric) Median(p *web.Page) string {
-	if m.Metric == campaign.MetricCost {
+	if m.Metric == insight.MetricCost {
 		return p.Money(campaign.Money(m.Usual))
 	}
 	return p.Percent(m.Usual, million)
@@ -98,7 +99,7 @@ func (m metric) Median(p *web.Page) string {
 // change returns how much the campaign's value is above the usual one, as both are shown: a cost of whole cents, or a rate
 // in tenths of a percentage point.
 func (m metric) change() int {
-	if m.Metric == campaign.MetricCost {
+	if m.Metric == insight.MetricCost {
 		return int(campaign.Money(m.Value).Cents() - campaign.Money(m.Usual).Cents())
 	}
 	return web.TenthsOf(m.rate.N, m.rate.Of) - web.TenthsOf(m.Usual, million)
@@ -113,7 +114,7 @@ func (m metric) Difference(p *web.Page) string {
 	case n < 0:
 		n, key = -n, "campaigns.compared.below"
 	}
-	if m.Metric == campaign.MetricCost {
+	if m.Metric == insight.MetricCost {
 		return p.T(key, p.Money(campaign.Money(n)))
 	}
 	const two = 20 // less is singular in Portuguese

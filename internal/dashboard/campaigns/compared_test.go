@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/reach/optout"
 )
@@ -24,7 +25,7 @@ const (
 type earlier struct {
 	manyCampaigns
 	t       *testing.T
-	results map[string]campaign.Results
+	results map[string]insight.Results
 	prices  campaign.Prices
 	sent    time.Time
 	now     time.Time
@@ -35,13 +36,13 @@ type earlier struct {
 func newEarlier(t *testing.T) *earlier {
 	t.Helper()
 	return &earlier{
-		t: t, results: map[string]campaign.Results{}, sent: noon.AddDate(0, 0, -2), now: noon, times: 1,
+		t: t, results: map[string]insight.Results{}, sent: noon.AddDate(0, 0, -2), now: noon, times: 1,
 		optOuts: &optOutRows{shards: map[int]campaign.OptOuts{}, numbers: map[string][]uint64{}},
 	}
 }
 
 // add adds a campaign that went some days before.
-func (e *earlier) add(days int, r campaign.Results, change ...func(c *campaign.Listed)) {
+func (e *earlier) add(days int, r insight.Results, change ...func(c *campaign.Listed)) {
 	first := e.sent.AddDate(0, 0, -days)
 	id := fmt.Sprintf("00000000-0000-4000-8000-%012d", len(e.list)+1)
 	r.At, r.First, r.Last = noon, first, first
@@ -52,8 +53,8 @@ func (e *earlier) add(days int, r campaign.Results, change ...func(c *campaign.L
 	e.list, e.results[id] = append(e.list, c), r
 }
 
-func (e *earlier) Results(_ context.Context, _ string, ids []string) (map[string]campaign.Results, error) {
-	found := map[string]campaign.Results{}
+func (e *earlier) Results(_ context.Context, _ string, ids []string) (map[string]insight.Results, error) {
+	found := map[string]insight.Results{}
 	for _, id := range ids {
 		if r, ok := e.results[id]; ok {
 			found[id] = r
@@ -108,16 +109,16 @@ func TestCompared(t *testing.T) {
 	t.Parallel()
 	e := newEarlier(t)
 	e.prices = campaign.Prices{Basic: 50_000, Single: 50_000}
-	wrong := campaign.Results{Sent: 1000, Delivered: 10, Read: 1}
+	wrong := insight.Results{Sent: 1000, Delivered: 10, Read: 1}
 	e.add(1, wrong, func(c *campaign.Listed) { c.Test = true })
-	e.add(2, campaign.Results{Sent: 19})
-	e.add(3, campaign.Results{})
+	e.add(2, insight.Results{Sent: 19})
+	e.add(3, insight.Results{})
 	e.add(4, wrong) // went later
 	late := e.results[e.list[3].CampaignID]
 	late.First, late.Last = noon, noon
 	e.results[e.list[3].CampaignID] = late
 	for i := range 10 {
-		r := campaign.Results{Sent: 1000, Delivered: 800, Read: 370 + 2*i, Cost: campaign.Money(40_000_000 + 100_000*i)}
+		r := insight.Results{Sent: 1000, Delivered: 800, Read: 370 + 2*i, Cost: campaign.Money(40_000_000 + 100_000*i)}
 		if i < 3 {
 			r.Clickable, r.Clicked = true, 80
 		}
@@ -139,7 +140,7 @@ func TestCompared_Point(t *testing.T) {
 	t.Parallel()
 	e := newEarlier(t)
 	for i := range 3 {
-		e.add(1+i, campaign.Results{Sent: 1000, Delivered: 815, Read: 400})
+		e.add(1+i, insight.Results{Sent: 1000, Delivered: 815, Read: 400})
 	}
 	e.see("pt", "80% 81,5% 1,5 ponto abaixo do habitual", "Com clique no link (das entregues) 10% – pouco para comparar")
 	e.see("en", "80% 81.5% 1.5 points below the usual")
@@ -150,7 +151,7 @@ func TestCompared_ShownValues(t *testing.T) {
 	t.Parallel()
 	e := newEarlier(t)
 	for i := range 3 {
-		e.add(1+i, campaign.Results{Sent: 100_000, Delivered: 99_970})
+		e.add(1+i, insight.Results{Sent: 100_000, Delivered: 99_970})
 	}
 	e.see("en", "80% 99.9% 19.9 points below the usual")
 }
@@ -160,9 +161,9 @@ func TestCompared_Few(t *testing.T) {
 	t.Parallel()
 	e := newEarlier(t)
 	e.see("en", "3 earlier campaigns with results are needed")
-	e.add(1, campaign.Results{Sent: 1000, Delivered: 800})
+	e.add(1, insight.Results{Sent: 1000, Delivered: 800})
 	e.see("en", "too little to compare with yet: 1 earlier campaign has results")
-	e.add(2, campaign.Results{Sent: 1000, Delivered: 800})
+	e.add(2, insight.Results{Sent: 1000, Delivered: 800})
 	e.see("pt", "2 campanhas anteriores têm resultados, e são necessárias 3")
 }
 
@@ -171,7 +172,7 @@ func TestCompared_Young(t *testing.T) {
 	t.Parallel()
 	e := newEarlier(t)
 	for i := range 3 {
-		e.add(3+i, campaign.Results{Sent: 1000, Delivered: 800, Read: 600})
+		e.add(3+i, insight.Results{Sent: 1000, Delivered: 800, Read: 600})
 	}
 	e.sent = noon.Add(-23 * time.Hour)
 	e.see("en", "50% 75% 25.0 points below the usual", "sent less than a day ago and still gets reads")

@@ -3,25 +3,25 @@ package campaigns
 import (
 	"fmt"
 
-	"campaign-dispatch/internal/campaign"
 	charts "campaign-dispatch/internal/dashboard/web/chart"
+	"campaign-dispatch/internal/insight"
 )
 
 // step is a step of the funnel. It includes the messages of the next steps.
 type step struct {
-	campaign.Rate
+	insight.Rate
 
 	Size, Next float64 // of the step and of the next one, from 0 to 50; Next is negative at the end
 }
 
 // funnel returns the steps of a message's progress, each including the messages of later steps.
-func funnel(r campaign.Results) []step {
-	keys := []campaign.Step{campaign.StepAccepted, campaign.StepSent, campaign.StepDelivered, campaign.StepRead}
+func funnel(r insight.Results) []step {
+	keys := []insight.Step{insight.StepAccepted, insight.StepSent, insight.StepDelivered, insight.StepRead}
 	if r.Tappable {
-		keys = append(keys, campaign.StepTapped)
+		keys = append(keys, insight.StepTapped)
 	}
 	if r.Clickable {
-		keys = append(keys, campaign.StepClicked)
+		keys = append(keys, insight.StepClicked)
 	}
 	steps := make([]step, len(keys))
 	for i, key := range keys {

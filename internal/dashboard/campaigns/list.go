@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/intake/sheet"
 )
 
@@ -62,18 +63,18 @@ func (l listPage) Filters() (n int) {
 func (l listPage) Searched() bool { return l.Query+string(l.Status)+l.From+l.To != "" }
 
 var statuses = []campaign.Status{
-	campaign.StatusSending, campaign.StatusAwaitsHours, campaign.StatusScheduled, campaign.StatusPaused, campaign.StatusCompleted,
+	campaign.StatusSending, insight.StatusAwaitsHours, campaign.StatusScheduled, campaign.StatusPaused, campaign.StatusCompleted,
 	campaign.StatusCancelled,
 }
 
 // maySend reports whether campaigns of the status are sending by their summaries, whatever their hours.
 func maySend(s campaign.Status) bool {
-	return s == campaign.StatusSending || s == campaign.StatusAwaitsHours
+	return s == campaign.StatusSending || s == insight.StatusAwaitsHours
 }
 
 // ofWaiting reports whether campaigns of the status wait for a time or a person.
 func ofWaiting(s campaign.Status) bool {
-	return s == campaign.StatusScheduled || s == campaign.StatusPaused || s == campaign.StatusAwaitsHours
+	return s == campaign.StatusScheduled || s == campaign.StatusPaused || s == insight.StatusAwaitsHours
 }
 
 var cursor = pattern.AtFirstUse(`^[0-9]{14}#[0-9a-f-]{36}$`)
@@ -222,7 +223,7 @@ func (s *Pages) ofStatus(status campaign.Status, listed []campaign.Listed, stand
 		switch {
 		case known == "" && status == campaign.StatusPaused:
 			return standing.PausedAt.IsZero()
-		case known == campaign.StatusSending && status == campaign.StatusAwaitsHours:
+		case known == campaign.StatusSending && status == insight.StatusAwaitsHours:
 			return false
 		}
 		return known != "" && known != status || known == "" && ends && standing.CancelledAt.IsZero()

@@ -8,6 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/recent"
+	"campaign-dispatch/internal/insight"
 )
 
 const (
@@ -26,10 +27,10 @@ type optOutsPage struct {
 	OptedOutSince []campaign.OptChange // the newest
 }
 
-func countsOptOuts(r campaign.Results, now time.Time) bool { return begunWithin(r, now, optOutsWithin) }
+func countsOptOuts(r insight.Results, now time.Time) bool { return begunWithin(r, now, optOutsWithin) }
 
 func (s *Pages) optOuts(p *web.Page, c campaign.Campaign) error {
-	sent := c.Results(s.Now())
+	sent := insight.ResultsOf(c, s.Now())
 	l := optOutsPage{Campaign: c, Delivered: sent.Delivered}
 	if countsOptOuts(sent, sent.At) {
 		if err := s.addOptOuts(p.R.Context(), &l, sent); err != nil {
@@ -39,7 +40,7 @@ func (s *Pages) optOuts(p *web.Page, c campaign.Campaign) error {
 	return p.RenderOr("campaigns_opt_outs_count.html", "campaigns.opt_outs", "campaigns_opt_outs.html", l)
 }
 
-func (s *Pages) addOptOuts(ctx context.Context, l *optOutsPage, sent campaign.Results) error {
+func (s *Pages) addOptOuts(ctx context.Context, l *optOutsPage, sent insight.Results) error {
 	changes, known, err := s.OptOuts.Recent(ctx, l.Tenant)
 	if err != nil || !known {
 		return err
@@ -52,7 +53,7 @@ func (s *Pages) addOptOuts(ctx context.Context, l *optOutsPage, sent campaign.Re
 // countOptOuts returns the opt-outs of a campaign's recipients since it was sent, and adds their number to its results.
 // It stores the number if that will not change. A failure to store it costs only another count.
 func (s *Pages) countOptOuts(
-	ctx context.Context, id campaign.ID, r *campaign.Results, changes []campaign.OptChange,
+	ctx context.Context, id campaign.ID, r *insight.Results, changes []campaign.OptChange,
 ) ([]campaign.OptChange, error) {
 	since, err := s.Messages.OptedOutSince(ctx, id, r.First, changes)
 	if err != nil {

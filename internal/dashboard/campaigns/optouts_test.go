@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/reach/optout"
@@ -51,7 +52,7 @@ func (o *optOutRows) PackedSets(_ context.Context, id campaign.ID) ([]acceptance
 	return []acceptance.PackedSet{{Ordinal: 1, Packed: numberset.New(o.numbers[id.CampaignID]).Pack()}}, nil
 }
 
-func (e *earlier) KeepOptOutCount(_ context.Context, id campaign.ID, r campaign.Results) error {
+func (e *earlier) KeepOptOutCount(_ context.Context, id campaign.ID, r insight.Results) error {
 	if stored, ok := e.results[id.CampaignID]; ok {
 		stored.OptOuts, stored.OptOutsUntil = r.OptOuts, r.OptOutsUntil
 		e.results[id.CampaignID] = stored
@@ -74,7 +75,7 @@ func (e *earlier) optOut(id string, at time.Time, origin campaign.Origin) {
 // addQuiet adds campaigns of 1000 delivered messages, of whose recipients one opted out.
 func (e *earlier) addQuiet(days ...int) {
 	for _, ago := range days {
-		e.add(ago, campaign.Results{Batches: 1, Sent: 1000, Delivered: 1000})
+		e.add(ago, insight.Results{Batches: 1, Sent: 1000, Delivered: 1000})
 		c := e.list[len(e.list)-1]
 		e.optOut(c.CampaignID, e.results[c.CampaignID].First.Add(time.Hour), campaign.OriginMessage)
 	}
@@ -86,7 +87,7 @@ func newOptOuts(t *testing.T, days ...int) *earlier {
 	t.Helper()
 	e := newEarlier(t)
 	e.times = 10
-	e.results[comparedID] = campaign.Results{At: e.now}
+	e.results[comparedID] = insight.Results{At: e.now}
 	for _, hours := range []int{0, 1, 2, 24, 25} {
 		e.optOut(comparedID, e.sent.Add(time.Duration(hours)*time.Hour), campaign.OriginMessage)
 	}
@@ -180,7 +181,7 @@ func TestOptOuts_Compared(t *testing.T) {
 	if text := reader.Get(path).Text(); !strings.Contains(text, want) {
 		t.Errorf("the page says: %s", text)
 	}
-	if kept := e.results[comparedID]; kept.OptOuts != 4 || !kept.OptOutsUntil.Equal(e.sent.Add(campaign.SettledAfter)) {
+	if kept := e.results[comparedID]; kept.OptOuts != 4 || !kept.OptOutsUntil.Equal(e.sent.Add(insight.SettledAfter)) {
 		t.Errorf("%d opt-outs until %v are stored", kept.OptOuts, kept.OptOutsUntil)
 	}
 }
@@ -192,7 +193,7 @@ func TestCompared_FewOptOuts(t *testing.T) {
 	e.times = 100
 	e.optOut(comparedID, e.sent, campaign.OriginMessage)
 	for i := range 3 {
-		e.add(1+i, campaign.Results{Batches: 1, Sent: 10_000, Delivered: 10_000})
+		e.add(1+i, insight.Results{Batches: 1, Sent: 10_000, Delivered: 10_000})
 		for range 9 {
 			e.optOut(e.list[i].CampaignID, e.results[e.list[i].CampaignID].First, campaign.OriginMessage)
 		}

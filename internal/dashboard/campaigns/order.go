@@ -9,6 +9,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/intake/sheet"
 )
 
@@ -73,7 +74,7 @@ func compare(column string, a, b row) (c int, known bool) {
 }
 
 func share(column string, r row) float64 {
-	rate := r.Rate(campaign.Step(column))
+	rate := r.Rate(insight.Step(column))
 	return float64(rate.N) / float64(max(1, rate.Of))
 }
 

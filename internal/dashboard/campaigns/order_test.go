@@ -16,12 +16,13 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/insight"
 )
 
 // counted are campaigns with stored results.
 type counted struct {
 	manyCampaigns
-	results map[string]campaign.Results
+	results map[string]insight.Results
 }
 
 func (counted) Standings(_ context.Context, _ string, ids []string) (map[string]campaign.Summary, error) {
@@ -32,14 +33,14 @@ func (counted) Standings(_ context.Context, _ string, ids []string) (map[string]
 	return standings, nil
 }
 
-func (c counted) Results(context.Context, string, []string) (map[string]campaign.Results, error) {
+func (c counted) Results(context.Context, string, []string) (map[string]insight.Results, error) {
 	return c.results, nil
 }
 
 // ordered returns pages on campaigns, given from the oldest to the newest, one a day.
-func ordered(t *testing.T, names []string, results ...campaign.Results) webtest.Person {
+func ordered(t *testing.T, names []string, results ...insight.Results) webtest.Person {
 	t.Helper()
-	store := counted{results: map[string]campaign.Results{}}
+	store := counted{results: map[string]insight.Results{}}
 	for i, name := range slices.Backward(names) {
 		id, at := fmt.Sprintf("00000000-0000-4000-8000-%012d", i), noon.AddDate(0, 0, i-len(names))
 		store.list = append(store.list, campaign.Listed{ID: campaign.ID{Tenant: "acme", CampaignID: id}, Name: name, Cursor: fmt.Sprintf("%014d#%s", at.UnixMilli(), id)})
@@ -57,7 +58,7 @@ func TestList_Order(t *testing.T) {
 	t.Parallel()
 	reader := ordered(
 		t, []string{"Verão", "água", "Zebra", "Sem resultado", "Beta"},
-		campaign.Results{Delivered: 10, Read: 9}, campaign.Results{Delivered: 30, Read: 1}, campaign.Results{Delivered: 20, Read: 5},
+		insight.Results{Delivered: 10, Read: 9}, insight.Results{Delivered: 30, Read: 1}, insight.Results{Delivered: 20, Read: 5},
 	)
 	for sort, want := range map[string]string{
 		"":           "Beta, Sem resultado, Zebra, água, Verão",

@@ -7,6 +7,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/insight"
 )
 
 const (
@@ -28,16 +29,16 @@ type repliesPage struct {
 	Later   bool   // there is a previous page
 }
 
-func countsReplies(r campaign.Results) bool { return begunWithin(r, r.At, campaign.EventLife) }
+func countsReplies(r insight.Results) bool { return begunWithin(r, r.At, campaign.EventLife) }
 
 // begunWithin reports whether a campaign was sent within a time before now.
-func begunWithin(r campaign.Results, now time.Time, most time.Duration) bool {
+func begunWithin(r insight.Results, now time.Time, most time.Duration) bool {
 	return !r.First.IsZero() && !r.First.After(now) && now.Sub(r.First) < most
 }
 
 func (s *Pages) replies(p *web.Page, c campaign.Campaign) error {
 	l := repliesPage{Campaign: c, Later: p.Query("after") != ""}
-	if countsReplies(c.Results(s.Now())) {
+	if countsReplies(insight.ResultsOf(c, s.Now())) {
 		if err := s.addReplies(p, &l); err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ func (s *Pages) replies(p *web.Page, c campaign.Campaign) error {
 }
 
 func (s *Pages) addReplies(p *web.Page, l *repliesPage) error {
-	ctx, sent := p.R.Context(), l.Results(s.Now())
+	ctx, sent := p.R.Context(), insight.ResultsOf(l.Campaign, s.Now())
 	all, err := s.Store.Replies(ctx, l.Tenant, sent.First, sent.Last.Add(repliesFor), maxReplies)
 	if err != nil {
 		return err

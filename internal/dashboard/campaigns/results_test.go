@@ -20,6 +20,7 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -66,7 +67,7 @@ func TestList_TemplateOfUnreadCampaign(t *testing.T) {
 	template, err := d.store.PutTemplate(t.Context(), campaign.Template{ID: uuid(), Tenant: d.tenant, Name: "Oferta do dia", Content: content.Content{Text: "Olá"}})
 	d.must(err)
 	id := uuid()
-	for ordinal := 1; ordinal <= campaign.SmallCampaign+1; ordinal++ {
+	for ordinal := 1; ordinal <= insight.SmallCampaign+1; ordinal++ {
 		d.accept(id, "Natal", ordinal, 10, func(b *campaign.Batch) { b.TemplateID = template.ID })
 	}
 	if text := d.admin().Get(campaigns.Path).Text(); !strings.Contains(text, "Natal Oferta do dia") || !strings.Contains(text, "counting…") {
@@ -80,7 +81,7 @@ func TestList_ResultsOfLargeCampaign(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.running("Natal")
-	for ordinal := 2; ordinal <= campaign.SmallCampaign+1; ordinal++ {
+	for ordinal := 2; ordinal <= insight.SmallCampaign+1; ordinal++ {
 		d.accept(b.CampaignID, "Natal", ordinal, 200, nil)
 	}
 	a := d.admin().Get(campaigns.Path)
@@ -131,10 +132,10 @@ func (oldResults) Standings(_ context.Context, _ string, ids []string) (map[stri
 	return standings, nil
 }
 
-func (oldResults) Results(_ context.Context, _ string, ids []string) (map[string]campaign.Results, error) {
-	results := map[string]campaign.Results{}
+func (oldResults) Results(_ context.Context, _ string, ids []string) (map[string]insight.Results, error) {
+	results := map[string]insight.Results{}
 	for _, id := range ids {
-		results[id] = campaign.Results{At: noon.Add(-time.Minute), Status: campaign.StatusSending, Batches: 500, Accepted: 1_000_000, Sent: 1000, Delivered: 900}
+		results[id] = insight.Results{At: noon.Add(-time.Minute), Status: campaign.StatusSending, Batches: 500, Accepted: 1_000_000, Sent: 1000, Delivered: 900}
 	}
 	return results, nil
 }
@@ -172,7 +173,7 @@ func TestList_ResultsOfOpenedCampaign(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	b := d.running("Natal")
-	for ordinal := 2; ordinal <= campaign.SmallCampaign+1; ordinal++ {
+	for ordinal := 2; ordinal <= insight.SmallCampaign+1; ordinal++ {
 		d.accept(b.CampaignID, "Natal", ordinal, 200, nil)
 	}
 	d.admin().Get(pathOf(b))

@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/insight"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 
 type row struct {
 	campaign.Listed
-	campaign.Results
+	insight.Results
 
 	Status            campaign.Status // "" if it is not known yet
 	Messages          int             // one for each person of the campaign
@@ -44,7 +45,7 @@ func (r row) When() time.Time {
 
 // unsent reports whether the campaign waits for its time, and nothing of it was sent yet.
 func (r row) unsent() bool {
-	due := r.Status == campaign.StatusScheduled || r.Status == campaign.StatusAwaitsHours
+	due := r.Status == campaign.StatusScheduled || r.Status == insight.StatusAwaitsHours
 	return due && r.Sent+r.Lost == 0
 }
 
@@ -55,7 +56,7 @@ func (r row) Counted() bool {
 // Shown returns the status that the row shows: until it is read again, that of its numbers. It is "" if it has neither.
 func (r row) Shown() campaign.Status {
 	old := r.Results.Status
-	if r.Status == "" && old != campaign.StatusScheduled && old != campaign.StatusAwaitsHours { // whose time has passed
+	if r.Status == "" && old != campaign.StatusScheduled && old != insight.StatusAwaitsHours { // whose time has passed
 		return old
 	}
 	return r.Status
@@ -77,7 +78,7 @@ func (r row) View(p *web.Page) rowView { return rowView{p, r} }
 // Every returns the interval in which the row requests itself, "" for never.
 func (r row) Every() string {
 	switch {
-	case r.Status == campaign.StatusSending && r.Batches <= campaign.SmallCampaign && r.Unanswered == 0:
+	case r.Status == campaign.StatusSending && r.Batches <= insight.SmallCampaign && r.Unanswered == 0:
 		return "10s"
 	case r.Status == campaign.StatusSending, ofWaiting(r.Status):
 		return "60s"
@@ -87,11 +88,11 @@ func (r row) Every() string {
 
 // Taps returns the rate of messages with a tapped suggestion or, without suggestions that count
 // taps, with a clicked link.
-func (r row) Taps() campaign.Rate {
+func (r row) Taps() insight.Rate {
 	if r.Tappable {
-		return r.Rate(campaign.StepTapped)
+		return r.Rate(insight.StepTapped)
 	}
-	return r.Rate(campaign.StepClicked)
+	return r.Rate(insight.StepClicked)
 }
 
 // rows returns the rows of the campaigns. It reads some of those without current results.
@@ -110,7 +111,7 @@ func (s *Pages) rows(
 		if rows[i].Status == "" && !maySend(l.Status) && s.waits(c, standings[c.CampaignID]) {
 			rows[i].Status = campaign.StatusScheduled
 		}
-		if l.Status == campaign.StatusAwaitsHours && rows[i].Load && rows[i].Status == campaign.StatusSending {
+		if l.Status == insight.StatusAwaitsHours && rows[i].Load && rows[i].Status == campaign.StatusSending {
 			rows[i].Status = "" // only its batches show it
 		}
 		if l.reading(rows[i]) {
@@ -120,7 +121,7 @@ func (s *Pages) rows(
 	return rows, group.Wait()
 }
 
-func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored campaign.Results) row {
+func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored insight.Results) row {
 	messages := standing.Accepted + standing.Submission.NotAccepted()
 	r := row{Listed: c, Results: stored, Messages: messages, Status: s.known(standing), Load: true}
 	switch {
@@ -144,7 +145,7 @@ func (l *listPage) reading(r row) bool {
 		return false
 	case l.Status != "" && r.Status == "":
 		return true
-	case r.Batches > campaign.SmallCampaign, l.reads == readsAPage, l.Status != "" && r.Status != l.Status:
+	case r.Batches > insight.SmallCampaign, l.reads == readsAPage, l.Status != "" && r.Status != l.Status:
 		return false
 	}
 	l.reads++

@@ -12,8 +12,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/reach"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 const batchesShown = 20 // on a page
@@ -21,7 +22,7 @@ const batchesShown = 20 // on a page
 type view struct {
 	campaign.Campaign
 	Status   campaign.Status
-	Sum      campaign.Results
+	Sum      insight.Results
 	Rejected int
 	Pending  int
 	Funnel   []step
@@ -68,7 +69,7 @@ type sentWith struct {
 // Opening returns when the messages go that wait for the sending hours, a line for each local clock.
 func (v view) Opening(p *web.Page) []string {
 	said := v.Sum.At // lines of that day have no date
-	if v.Status == campaign.StatusAwaitsHours || v.Status == campaign.StatusScheduled {
+	if v.Status == insight.StatusAwaitsHours || v.Status == campaign.StatusScheduled {
 		said = v.Sum.Next
 	}
 	return p.Openings(reach.GroupsOf(v.Times.Waiting, reach.ReasonSendWindow), said, time.Time{})
@@ -128,7 +129,7 @@ func (v view) Withdraws() bool { return withdraws(v.Campaign, v.Sum) }
 
 type batchView struct {
 	campaign.BatchProgress
-	Sum       campaign.Results
+	Sum       insight.Results
 	Status    campaign.Status
 	Delivered int
 	Read      int
@@ -164,8 +165,8 @@ func (s *Pages) show(p *web.Page, c campaign.Campaign) error {
 	if v.Every != "" {
 		p.Refresh = 10 // seconds, for browsers without scripts
 	}
-	if len(c.Batches) > campaign.SmallCampaign { // for lists without a script
-		s.reader().Keep(p.R.Context(), c.ID, c.Results(s.Now().Add(-largeFor)))
+	if len(c.Batches) > insight.SmallCampaign { // for lists without a script
+		s.reader().Keep(p.R.Context(), c.ID, insight.ResultsOf(c, s.Now().Add(-largeFor)))
 	}
 	return p.Render("", "campaigns_show.html", v)
 }
@@ -204,7 +205,7 @@ func selfOf(p *web.Page, state string, notes bool) string {
 
 func newView(c campaign.Campaign, after int, now time.Time) view {
 	c.PausedAt = c.PausedSince()
-	sum := c.Results(now)
+	sum := insight.ResultsOf(c, now)
 	v := view{Campaign: c, Status: sum.Status, Sum: sum, Total: len(c.Batches), Later: after > 0}
 	reasons := map[campaign.Reason]int{}
 	for _, b := range c.Batches {
@@ -262,11 +263,11 @@ func (s *Pages) nameLists(ctx context.Context, tenant string, v *view) error {
 	if len(v.Held) == 0 {
 		return nil
 	}
-	lists, err := s.Store.Lists(ctx, tenant)
+	all, err := s.Store.Lists(ctx, tenant)
 	if err != nil {
 		return fmt.Errorf("read the names of lists: %w", err)
 	}
-	names := suppression.Names(lists)
+	names := lists.Names(all)
 	for i := range v.Held {
 		v.Held[i].List = names[v.Held[i].number]
 	}
@@ -350,11 +351,11 @@ func (v batchView) State(p *web.Page) string { return stateOf(p, v.Status, v.Sum
 func newBatchView(b campaign.BatchProgress, now time.Time) batchView {
 	n := b.Head.DayCounts()
 	v := batchView{
-		BatchProgress: b, Sum: campaign.Campaign{CancelledAt: b.CancelledAt, Batches: []campaign.BatchProgress{b}}.Results(now),
+		BatchProgress: b, Sum: insight.ResultsOf(campaign.Campaign{CancelledAt: b.CancelledAt, Batches: []campaign.BatchProgress{b}}, now),
 		Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed, NotSent: n.NotSent,
 		Movable: b.State == campaign.BatchPending && !b.Cancelled(),
 	}
-	if v.Sum.Status == campaign.StatusAwaitsHours {
+	if v.Sum.Status == insight.StatusAwaitsHours {
 		v.Status = v.Sum.Status
 	}
 	if b.ErrorFile != "" && now.Before(b.AcceptedAt.Add(campaign.ErrorFileLife)) {
@@ -392,13 +393,13 @@ const (
 )
 
 // stateKey returns the state of a campaign, for the keys of texts.
-func stateKey(status campaign.Status, r campaign.Results) string {
+func stateKey(status campaign.Status, r insight.Results) string {
 	switch {
 	case status == campaign.StatusSending && !r.CancelledAt.IsZero():
 		return cancelling
-	case status == campaign.StatusAwaitsHours && !r.Next.IsZero() && r.Sent+r.Lost > 0:
+	case status == insight.StatusAwaitsHours && !r.Next.IsZero() && r.Sent+r.Lost > 0:
 		return string(status) + "_rest"
-	case status == campaign.StatusAwaitsHours && !r.Next.IsZero():
+	case status == insight.StatusAwaitsHours && !r.Next.IsZero():
 		return string(status) + "_until"
 	case status != campaign.StatusSending || r.Unanswered == 0:
 		return string(status)
@@ -409,6 +410,6 @@ func stateKey(status campaign.Status, r campaign.Results) string {
 }
 
 // stateOf returns the status of a campaign in words, the same on every page.
-func stateOf(p *web.Page, status campaign.Status, r campaign.Results) string {
+func stateOf(p *web.Page, status campaign.Status, r insight.Results) string {
 	return p.T("campaigns.status."+stateKey(status, r), p.Number(r.Unanswered), p.When(r.Until), p.Moment(r.Next))
 }

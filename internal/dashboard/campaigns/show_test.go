@@ -11,6 +11,7 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/insight"
 )
 
 // oneCampaign is a store with a campaign and its template.
@@ -32,7 +33,7 @@ func (o *oneCampaign) TemplateVersion(context.Context, string, int) (campaign.Te
 	return o.template, nil
 }
 
-func (*oneCampaign) KeepResults(context.Context, campaign.ID, campaign.Results) error { return nil }
+func (*oneCampaign) KeepResults(context.Context, campaign.ID, insight.Results) error { return nil }
 
 const oneID = "00000000-0000-4000-8000-000000000001"
 

@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/dashboard/campaigns"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/reach"
 )
 
@@ -101,11 +102,11 @@ type closedShop struct {
 	hours               bool // their messages are held
 	mu                  sync.Mutex
 	overviews, policies int
-	stored              map[string]campaign.Results
+	stored              map[string]insight.Results
 }
 
 func newClosedShop(hours bool) *closedShop {
-	s := &closedShop{hours: hours, stored: map[string]campaign.Results{}}
+	s := &closedShop{hours: hours, stored: map[string]insight.Results{}}
 	for i := range 20 {
 		id := fmt.Sprintf("00000000-0000-4000-8000-%012d", i)
 		s.list = append(s.list, campaign.Listed{ID: campaign.ID{Tenant: "acme", CampaignID: id}, Name: "Natal", Cursor: campaign.CursorAt(noon.Add(-time.Duration(i)*time.Minute)) + id})
@@ -121,13 +122,13 @@ func (s *closedShop) Standings(_ context.Context, _ string, ids []string) (map[s
 	return standings, nil
 }
 
-func (s *closedShop) Results(context.Context, string, []string) (map[string]campaign.Results, error) {
+func (s *closedShop) Results(context.Context, string, []string) (map[string]insight.Results, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.stored), nil
 }
 
-func (s *closedShop) KeepResults(_ context.Context, id campaign.ID, r campaign.Results) error {
+func (s *closedShop) KeepResults(_ context.Context, id campaign.ID, r insight.Results) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stored[id.CampaignID] = r
@@ -151,7 +152,7 @@ func (s *closedShop) Overview(_ context.Context, id campaign.ID) (campaign.Campa
 	s.overviews++
 	b := campaign.BatchProgress{Batch: campaign.Batch{State: campaign.BatchSending, Accepted: 3, AcceptedAt: noon, Due: noon}}
 	if s.hours {
-		b.Held = []window.Count{{Zone: window.SaoPaulo, Messages: 3}}
+		b.ClosedZones = []window.Count{{Zone: window.SaoPaulo, Messages: 3}}
 	}
 	return campaign.Campaign{ID: id, BatchCount: 1, Batches: []campaign.BatchProgress{b}}, nil
 }

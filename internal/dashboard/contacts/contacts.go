@@ -16,8 +16,8 @@ import (
 	"campaign-dispatch/internal/intake/listfile"
 	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/lists"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/reach/suppression"
 )
 
 // Store reads campaigns, and finds their messages with their outcomes.
@@ -38,7 +38,7 @@ type Store interface {
 	// SettleReplies settles the doubtful replies of phone numbers until a time of each. A zero time is any.
 	SettleReplies(ctx context.Context, tenant string, until map[string]time.Time) error
 	// Lists returns the lists of numbers that get no messages, deleted ones included.
-	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	Lists(ctx context.Context, tenant string) ([]lists.List, error)
 	// Find returns a page of the messages of a campaign. An invalid search returns a *httpapi.Problem.
 	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)
 }

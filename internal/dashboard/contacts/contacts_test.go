@@ -33,9 +33,9 @@ import (
 	"campaign-dispatch/internal/phone/phonetest"
 	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/lists"
+	"campaign-dispatch/internal/reach/lists/lookup"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/reach/suppression/lookup"
 )
 
 var noon = time.Date(2026, 5, 4, 15, 0, 0, 0, time.UTC)
@@ -200,13 +200,13 @@ func TestFind_Waits(t *testing.T) {
 	}
 }
 
-func (sent) Lists(_ context.Context, tenant string) ([]suppression.List, error) {
+func (sent) Lists(_ context.Context, tenant string) ([]lists.List, error) {
 	if tenant != "acme" {
 		return nil, nil
 	}
-	return []suppression.List{{
-		Name: "procon", Number: 1, Segments: []suppression.Segment{{ID: "s", Numbers: 1}},
-		Settings: suppression.Settings{Reason: "Lei 17.334", Traffic: []campaign.Traffic{campaign.Promotion, campaign.Transaction}},
+	return []lists.List{{
+		Name: "procon", Number: 1, Segments: []lists.Segment{{ID: "s", Numbers: 1}},
+		Settings: lists.Settings{Reason: "Lei 17.334", Traffic: []campaign.Traffic{campaign.Promotion, campaign.Transaction}},
 	}}, nil
 }
 

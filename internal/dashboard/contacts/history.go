@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/reach"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 const (
@@ -118,13 +118,13 @@ func (s *Pages) optOutOf(p *web.Page, sought phone.Sought) (h history, err error
 
 // keepingList is a list that keeps messages of some purposes from a number.
 type keepingList struct {
-	suppression.List
+	lists.List
 
 	Purposes []campaign.Traffic
 }
 
 // KeepsAll reports whether the list keeps all messages from the number.
-func (l keepingList) KeepsAll() bool { return len(l.Purposes) == len(suppression.Traffics) }
+func (l keepingList) KeepsAll() bool { return len(l.Purposes) == len(lists.Traffics) }
 
 // listsOf returns the lists that keep messages from a number.
 func (s *Pages) listsOf(p *web.Page, sought phone.Sought) (keeping []keepingList, err error) {
@@ -132,12 +132,12 @@ func (s *Pages) listsOf(p *web.Page, sought phone.Sought) (keeping []keepingList
 		return nil, nil
 	}
 	ctx, tenant := p.R.Context(), p.Session.Tenant
-	kept, err := s.Reach.OnLists(ctx, tenant, sought.Valid.String(), suppression.Traffics, s.Now())
+	kept, err := s.Reach.OnLists(ctx, tenant, sought.Valid.String(), lists.Traffics, s.Now())
 	if err != nil || len(kept) == 0 {
 		return nil, err
 	}
-	lists, err := s.Store.Lists(ctx, tenant)
-	for _, l := range lists {
+	all, err := s.Store.Lists(ctx, tenant)
+	for _, l := range all {
 		if purposes := kept[l.Number]; len(purposes) > 0 {
 			keeping = append(keeping, keepingList{l, purposes})
 		}

@@ -9,15 +9,15 @@ import (
 	"campaign-dispatch/internal/dashboard/web/review"
 	"campaign-dispatch/internal/dashboard/web/upload"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
-func pathOf(l suppression.List) string { return Path + "/" + l.Name }
+func pathOf(l lists.List) string { return Path + "/" + l.Name }
 
-func filePath(l suppression.List, file string) string { return pathOf(l) + "/files/" + file }
+func filePath(l lists.List, file string) string { return pathOf(l) + "/files/" + file }
 
 // take keeps the file of a form, and leads to its review.
-func (s *Pages) take(p *web.Page, l suppression.List) error {
+func (s *Pages) take(p *web.Page, l lists.List) error {
 	file, err := review.Keep(p, s.Files)
 	if fault := web.FaultOf("lists.fault.", err); fault != "" {
 		return s.showList(p, http.StatusUnprocessableEntity, l, showPage{Faults: faults{File: fault}})
@@ -29,7 +29,7 @@ func (s *Pages) take(p *web.Page, l suppression.List) error {
 }
 
 // uploads receives the files that are too large for a form.
-func (s *Pages) uploads(l suppression.List) upload.Uploads {
+func (s *Pages) uploads(l lists.List) upload.Uploads {
 	return upload.Uploads{
 		Path: pathOf(l) + "/uploads", Faults: "lists.fault.", From: web.MaxFormFile, Origin: s.Origin,
 		Begin: func(p *web.Page, f upload.File) (id string, sent []int, err error) {
@@ -47,7 +47,7 @@ func (s *Pages) uploads(l suppression.List) upload.Uploads {
 
 // fileReview is what a file would change.
 type fileReview struct {
-	suppression.List
+	lists.List
 	review.Numbers
 
 	On int // numbers of the list now
@@ -56,7 +56,7 @@ type fileReview struct {
 // Gone returns how many numbers of the list the file does not have.
 func (v fileReview) Gone() int { return v.On - v.Known }
 
-func (s *Pages) review(p *web.Page, l suppression.List) error {
+func (s *Pages) review(p *web.Page, l lists.List) error {
 	v, err := s.read(p, l)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (*Pages) showReview(p *web.Page, status int, v fileReview) error {
 }
 
 // read reads the file of the path as the request says.
-func (s *Pages) read(p *web.Page, l suppression.List) (v fileReview, err error) {
+func (s *Pages) read(p *web.Page, l lists.List) (v fileReview, err error) {
 	v.List = l
 	v.Numbers, err = review.ReadNumbers(p, s.Files, filePath(l, p.R.PathValue("file")), pathOf(l), "lists.one_title")
 	if err != nil || !v.Usable() {
@@ -92,7 +92,7 @@ func common(a, b numberset.Set) (n int) {
 }
 
 // refused downloads the lines that are left out.
-func (s *Pages) refused(p *web.Page, l suppression.List) error {
+func (s *Pages) refused(p *web.Page, l lists.List) error {
 	v, err := s.read(p, l)
 	if err != nil {
 		return err
@@ -101,14 +101,14 @@ func (s *Pages) refused(p *web.Page, l suppression.List) error {
 }
 
 // modes are the changes that a review offers.
-var modes = map[string]func(numberset.Set) suppression.Change{
-	"add":     func(n numberset.Set) suppression.Change { return suppression.Change{Add: n} },
-	"remove":  func(n numberset.Set) suppression.Change { return suppression.Change{Remove: n} },
-	"replace": func(n numberset.Set) suppression.Change { return suppression.Change{Replace: true, Add: n} },
+var modes = map[string]func(numberset.Set) lists.Change{
+	"add":     func(n numberset.Set) lists.Change { return lists.Change{Add: n} },
+	"remove":  func(n numberset.Set) lists.Change { return lists.Change{Remove: n} },
+	"replace": func(n numberset.Set) lists.Change { return lists.Change{Replace: true, Add: n} },
 }
 
 // apply makes the change that a person chose in the review, once for each form.
-func (s *Pages) apply(p *web.Page, l suppression.List) error {
+func (s *Pages) apply(p *web.Page, l lists.List) error {
 	mode := p.Field("mode")
 	change, known := modes[mode]
 	if !known {

@@ -8,7 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 // form has the settings of a list as they were entered.
@@ -28,7 +28,7 @@ func readForm(p *web.Page) form {
 	return f
 }
 
-func formOf(l suppression.List) form {
+func formOf(l lists.List) form {
 	f := form{Name: l.Name, Reason: l.Reason, Source: l.Source, Traffic: map[string]bool{}}
 	codes := make([]string, len(l.AreaCodes))
 	for i, code := range l.AreaCodes {
@@ -51,15 +51,15 @@ func lastDay(until time.Time) string {
 }
 
 // Kinds returns the purposes of messages in the order of the form.
-func (f form) Kinds() []campaign.Traffic { return suppression.Traffics }
+func (f form) Kinds() []campaign.Traffic { return lists.Traffics }
 
 // Chosen reports whether the list applies to a purpose.
 func (f form) Chosen(t campaign.Traffic) bool { return f.Traffic[string(t)] }
 
 // settings returns the settings of the form for a list with former ones. fault is the key of a text, or "". A
 // list ends with its last day, unless the day was not edited: then it keeps its end.
-func (f form) settings(was suppression.Settings, now time.Time) (settings suppression.Settings, fault string) {
-	settings = suppression.Settings{Reason: f.Reason, Source: f.Source, Until: was.Until}
+func (f form) settings(was lists.Settings, now time.Time) (settings lists.Settings, fault string) {
+	settings = lists.Settings{Reason: f.Reason, Source: f.Source, Until: was.Until}
 	for _, word := range strings.FieldsFunc(f.AreaCodes, func(c rune) bool { return c == ' ' || c == ',' || c == ';' }) {
 		code, err := strconv.Atoi(word)
 		if err != nil {
@@ -67,7 +67,7 @@ func (f form) settings(was suppression.Settings, now time.Time) (settings suppre
 		}
 		settings.AreaCodes = append(settings.AreaCodes, code)
 	}
-	for _, t := range suppression.Traffics {
+	for _, t := range lists.Traffics {
 		if f.Chosen(t) {
 			settings.Traffic = append(settings.Traffic, t)
 		}

@@ -6,7 +6,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 const (
@@ -23,14 +23,14 @@ type heldIn struct {
 }
 
 type heldPage struct {
-	suppression.List
+	lists.List
 
 	Held []heldIn
 	Last int // campaigns that were read
 }
 
 // showHeld shows the last campaigns in which the list held messages back.
-func (s *Pages) showHeld(p *web.Page, l suppression.List) error {
+func (s *Pages) showHeld(p *web.Page, l lists.List) error {
 	listed, err := s.Campaigns.ListCampaigns(p.R.Context(), p.Session.Tenant, "", lastCampaigns)
 	if err != nil {
 		return err

@@ -15,19 +15,19 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/listfile"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 // Book reads and changes lists.
 type Book interface {
 	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
-	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	Lists(ctx context.Context, tenant string) ([]lists.List, error)
 	// Numbers returns the numbers on a list.
-	Numbers(ctx context.Context, l suppression.List) (numberset.Set, error)
+	Numbers(ctx context.Context, l lists.List) (numberset.Set, error)
 	// Has reports whether a number is on a list.
-	Has(ctx context.Context, l suppression.List, number uint64) (bool, error)
+	Has(ctx context.Context, l lists.List, number uint64) (bool, error)
 	// Change changes or creates a list. Errors are those of package suppression, and campaign.ErrNotFound if it must exist.
-	Change(ctx context.Context, tenant, name string, c suppression.Change, e account.AuditEntry) (suppression.List, error)
+	Change(ctx context.Context, tenant, name string, c lists.Change, e account.AuditEntry) (lists.List, error)
 	// Delete deletes a list. The error wraps campaign.ErrNotFound if there is none.
 	Delete(ctx context.Context, tenant, name string, e account.AuditEntry) error
 }
@@ -67,9 +67,9 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, Path+"/{name}/settings", web.RoleAdmin, web.With(s.find, s.save))
 	ui.Get(mux, Path+"/{name}/held", web.RoleViewer, web.With(s.find, s.showHeld))
 	ui.Post(mux, Path+"/{name}/numbers", web.RoleAdmin, web.With(s.find, s.take))
-	ui.Post(mux, Path+"/{name}/uploads", web.RoleAdmin, web.With(s.find, func(p *web.Page, l suppression.List) error { return s.uploads(l).Start(p) }))
-	ui.Post(mux, Path+"/{name}/uploads/chunk", web.RoleAdmin, web.With(s.find, func(p *web.Page, l suppression.List) error { return s.uploads(l).Chunk(p) }))
-	ui.Post(mux, Path+"/{name}/uploads/finish", web.RoleAdmin, web.With(s.find, func(p *web.Page, l suppression.List) error { return s.uploads(l).Finish(p) }))
+	ui.Post(mux, Path+"/{name}/uploads", web.RoleAdmin, web.With(s.find, func(p *web.Page, l lists.List) error { return s.uploads(l).Start(p) }))
+	ui.Post(mux, Path+"/{name}/uploads/chunk", web.RoleAdmin, web.With(s.find, func(p *web.Page, l lists.List) error { return s.uploads(l).Chunk(p) }))
+	ui.Post(mux, Path+"/{name}/uploads/finish", web.RoleAdmin, web.With(s.find, func(p *web.Page, l lists.List) error { return s.uploads(l).Finish(p) }))
 	ui.Get(mux, Path+"/{name}/files/{file}", web.RoleAdmin, web.With(s.find, s.review))
 	ui.Post(mux, Path+"/{name}/files/{file}", web.RoleAdmin, web.With(s.find, s.apply))
 	ui.Post(mux, Path+"/{name}/files/{file}/reading", web.RoleAdmin, web.With(s.find, s.review))
@@ -86,19 +86,19 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, Path+"/{name}/delete", web.RoleViewer, web.With(s.find, toList))
 }
 
-func toList(p *web.Page, l suppression.List) error { return p.Redirect(pathOf(l)) }
+func toList(p *web.Page, l lists.List) error { return p.Redirect(pathOf(l)) }
 
-func toFile(p *web.Page, l suppression.List) error {
+func toFile(p *web.Page, l lists.List) error {
 	return p.Redirect(filePath(l, p.R.PathValue("file")))
 }
 
 // find returns the list that the path names.
-func (s *Pages) find(p *web.Page) (suppression.List, error) {
-	lists, err := s.Book.Lists(p.R.Context(), p.Session.Tenant)
+func (s *Pages) find(p *web.Page) (lists.List, error) {
+	all, err := s.Book.Lists(p.R.Context(), p.Session.Tenant)
 	if err != nil {
-		return suppression.List{}, err
+		return lists.List{}, err
 	}
-	l, found := suppression.Find(lists, p.R.PathValue("name"))
+	l, found := lists.Find(all, p.R.PathValue("name"))
 	if !found || l.Deleted {
 		return l, campaign.ErrNotFound
 	}
@@ -107,13 +107,13 @@ func (s *Pages) find(p *web.Page) (suppression.List, error) {
 
 // row is a list of the first page.
 type row struct {
-	suppression.List
+	lists.List
 
 	Count int
 	Exact bool
 }
 
-func (s *Pages) row(l suppression.List) row {
+func (s *Pages) row(l lists.List) row {
 	r := row{List: l}
 	r.Count, r.Exact = l.Count(s.Now())
 	return r
@@ -135,11 +135,11 @@ const nameFault, knownFault = "lists.fault.name", "lists.fault.known"
 func (s *Pages) all(p *web.Page) error { return s.showAll(p, http.StatusOK, allPage{}) }
 
 func (s *Pages) showAll(p *web.Page, status int, v allPage) error {
-	lists, err := s.Book.Lists(p.R.Context(), p.Session.Tenant)
+	all, err := s.Book.Lists(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err
 	}
-	for _, l := range suppression.Live(lists) {
+	for _, l := range lists.Live(all) {
 		v.Lists = append(v.Lists, s.row(l))
 	}
 	return p.RenderStatus(status, "lists.title", "lists.html", v)
@@ -147,20 +147,20 @@ func (s *Pages) showAll(p *web.Page, status int, v allPage) error {
 
 func (s *Pages) create(p *web.Page) error {
 	f := readForm(p)
-	settings, fault := f.settings(suppression.Settings{}, s.Now())
-	lists, err := s.Book.Lists(p.R.Context(), p.Session.Tenant)
+	settings, fault := f.settings(lists.Settings{}, s.Now())
+	all, err := s.Book.Lists(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err
 	}
-	l, found := suppression.Find(lists, f.Name)
+	l, found := lists.Find(all, f.Name)
 	switch {
-	case !suppression.ValidName(f.Name):
+	case !lists.ValidName(f.Name):
 		fault = nameFault
 	case found && !l.Deleted:
 		fault = knownFault
 	}
 	if fault == "" {
-		c := suppression.Change{Version: &l.Version, Settings: &settings}
+		c := lists.Change{Version: &l.Version, Settings: &settings}
 		_, err = s.Book.Change(p.R.Context(), p.Session.Tenant, f.Name, c, p.AuditEntry(Path+"/"+f.Name, "list.put", f.Name))
 		if fault = web.FaultOf("lists.fault.", err); err == nil {
 			return p.Done(Path+"/"+f.Name, "lists.done.created")

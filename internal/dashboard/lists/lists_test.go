@@ -21,7 +21,7 @@ import (
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/contacts"
-	"campaign-dispatch/internal/dashboard/lists"
+	listpages "campaign-dispatch/internal/dashboard/lists"
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
@@ -29,8 +29,8 @@ import (
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/phone/phonetest"
-	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/reach/suppression/book"
+	"campaign-dispatch/internal/reach/lists"
+	"campaign-dispatch/internal/reach/lists/book"
 )
 
 const (
@@ -47,7 +47,7 @@ type office struct {
 	t *testing.T
 
 	mu      sync.Mutex
-	rows    map[string]suppression.List
+	rows    map[string]lists.List
 	objects map[string][]byte
 	audited []string
 	held    map[string]int // by campaign, of the list with the number 1
@@ -59,30 +59,30 @@ type office struct {
 func newOffice(t *testing.T) *office {
 	t.Helper()
 	clock := func() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
-	o := &office{t: t, rows: map[string]suppression.List{}, objects: map[string][]byte{}}
+	o := &office{t: t, rows: map[string]lists.List{}, objects: map[string][]byte{}}
 	o.book = &book.Book{Store: o, Blobs: o, Now: clock}
-	pages := &lists.Pages{Book: o.book, Files: &listfile.Store{Blobs: o, Stat: o.stat}, Campaigns: o, Origin: origin, Now: clock}
-	o.Dashboard = webtest.Serve(t, webtest.UI(t, clock), lists.Area(), pages, contacts.Area(), sending.Area())
+	pages := &listpages.Pages{Book: o.book, Files: &listfile.Store{Blobs: o, Stat: o.stat}, Campaigns: o, Origin: origin, Now: clock}
+	o.Dashboard = webtest.Serve(t, webtest.UI(t, clock), listpages.Area(), pages, contacts.Area(), sending.Area())
 	o.admin, o.viewer = o.SignIn("acme", web.RoleAdmin), o.SignIn("acme", web.RoleViewer)
 	return o
 }
 
 func origin(context.Context) (string, error) { return "https://bucket.example", nil }
 
-func (o *office) Lists(context.Context, string) ([]suppression.List, error) {
+func (o *office) Lists(context.Context, string) ([]lists.List, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.SortedFunc(maps.Values(o.rows), func(a, b suppression.List) int { return a.Number - b.Number }), nil
+	return slices.SortedFunc(maps.Values(o.rows), func(a, b lists.List) int { return a.Number - b.Number }), nil
 }
 
 // ListAdditions is always 0: no test adds two lists at once.
 func (*office) ListAdditions(context.Context, string) (int, error) { return 0, nil }
 
-func (o *office) AddList(ctx context.Context, l suppression.List, _ int, e account.AuditEntry) (bool, error) {
+func (o *office) AddList(ctx context.Context, l lists.List, _ int, e account.AuditEntry) (bool, error) {
 	return o.SaveList(ctx, l, e)
 }
 
-func (o *office) SaveList(_ context.Context, l suppression.List, e account.AuditEntry) (bool, error) {
+func (o *office) SaveList(_ context.Context, l lists.List, e account.AuditEntry) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.rows[l.Name].Version != l.Version {
@@ -144,7 +144,7 @@ func (o *office) Overview(_ context.Context, id campaign.ID) (c campaign.Campaig
 // create creates the list nao-me-ligue with numbers.
 func (o *office) create(numbers ...uint64) {
 	o.t.Helper()
-	c := suppression.Change{Settings: &suppression.Settings{Reason: "Lei 17.334"}, Add: numberset.New(numbers)}
+	c := lists.Change{Settings: &lists.Settings{Reason: "Lei 17.334"}, Add: numberset.New(numbers)}
 	if _, err := o.book.Change(o.t.Context(), "acme", "nao-me-ligue", c, account.AuditEntry{}); err != nil {
 		o.t.Fatal(err)
 	}
@@ -200,17 +200,17 @@ func form(review webtest.Answer, mode string) url.Values {
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	if page := o.admin.Get(lists.Path); page.Status != http.StatusOK || !strings.Contains(page.Text(), "There is no list.") {
+	if page := o.admin.Get(listpages.Path); page.Status != http.StatusOK || !strings.Contains(page.Text(), "There is no list.") {
 		t.Errorf("answered %d: %s", page.Status, page.Text())
 	}
-	made := o.admin.Post(lists.Path, url.Values{
+	made := o.admin.Post(listpages.Path, url.Values{
 		"name": {"nao-me-ligue"}, "reason": {"Lei 17.334"}, "areaCodes": {"11, 12"}, "traffic": {"promotion"}, "until": {"2026-12-31"},
 	})
 	if page := o.admin.Follow(made); !strings.Contains(page.Text(), "The list was created") || page.Value("areaCodes") == "11 12" {
 		t.Errorf("the page says %s", page.Text())
 	}
 	l := o.rows["nao-me-ligue"]
-	want := suppression.Settings{
+	want := lists.Settings{
 		Reason: "Lei 17.334", AreaCodes: []int{11, 12}, Traffic: []campaign.Traffic{campaign.Promotion},
 		Until: time.Date(2027, 1, 1, 3, 0, 0, 0, time.UTC),
 	}
@@ -218,7 +218,7 @@ func TestCreate(t *testing.T) {
 	if diff := cmp.Diff(want, l.Settings); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
-	page := o.admin.Get(lists.Path)
+	page := o.admin.Get(listpages.Path)
 	if !strings.Contains(page.Text(), "nao-me-ligue Lei 17.334 0") {
 		t.Errorf("the lists are %s", page.Text())
 	}
@@ -248,7 +248,7 @@ func TestCreate_Refused(t *testing.T) {
 			t.Parallel()
 			sent := url.Values{"name": {"other"}, "reason": {"r"}, "source": {"kept"}}
 			maps.Copy(sent, test.edit)
-			page := o.admin.Post(lists.Path, sent)
+			page := o.admin.Post(listpages.Path, sent)
 			if page.Status != http.StatusUnprocessableEntity || !strings.Contains(page.Text(), test.says) || page.Value("source") != "kept" && !strings.Contains(page.Body, `value="kept"`) {
 				t.Errorf("answered %d: %s", page.Status, page.Text())
 			}
@@ -257,7 +257,7 @@ func TestCreate_Refused(t *testing.T) {
 			}
 		})
 	}
-	if page := o.admin.Get(lists.Path); strings.Contains(page.Body, "pattern=") {
+	if page := o.admin.Get(listpages.Path); strings.Contains(page.Body, "pattern=") {
 		t.Error("the browser refuses a name in words of its own")
 	}
 }

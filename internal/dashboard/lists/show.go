@@ -10,7 +10,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 type showPage struct {
@@ -27,11 +27,11 @@ type showPage struct {
 // faults are text keys of the errors of the page's forms.
 type faults struct{ Settings, File, Search string }
 
-func (s *Pages) show(p *web.Page, l suppression.List) error {
+func (s *Pages) show(p *web.Page, l lists.List) error {
 	return s.showList(p, http.StatusOK, l, showPage{Form: formOf(l)})
 }
 
-func (s *Pages) showList(p *web.Page, status int, l suppression.List, v showPage) error {
+func (s *Pages) showList(p *web.Page, status int, l lists.List, v showPage) error {
 	v.row = s.row(l)
 	if p.Admin() {
 		var err error
@@ -45,14 +45,14 @@ func (s *Pages) showList(p *web.Page, status int, l suppression.List, v showPage
 	return p.RenderStatus(status, "lists.one_title", "lists_show.html", v)
 }
 
-func (s *Pages) save(p *web.Page, l suppression.List) error {
+func (s *Pages) save(p *web.Page, l lists.List) error {
 	f := readForm(p)
 	f.Name = l.Name
 	settings, fault := f.settings(l.Settings, s.Now())
 	if fault != "" {
 		return s.showList(p, http.StatusUnprocessableEntity, l, showPage{Form: f, Faults: faults{Settings: fault}})
 	}
-	err := s.change(p, l, suppression.Change{Settings: &settings}, "list.put")
+	err := s.change(p, l, lists.Change{Settings: &settings}, "list.put")
 	if fault = web.FaultOf("lists.fault.", err); fault != "" {
 		return s.showList(p, http.StatusConflict, l, showPage{Form: f, Faults: faults{Settings: fault}})
 	}
@@ -63,9 +63,9 @@ func (s *Pages) save(p *web.Page, l suppression.List) error {
 }
 
 // change changes the list that the form was opened for.
-func (s *Pages) change(p *web.Page, l suppression.List, c suppression.Change, action string) error {
+func (s *Pages) change(p *web.Page, l lists.List, c lists.Change, action string) error {
 	if p.Stale(strconv.Itoa(l.Version)) {
-		return suppression.ErrChanged
+		return lists.ErrChanged
 	}
 	c.Version = &l.Version
 	_, err := s.Book.Change(p.R.Context(), p.Session.Tenant, l.Name, c, p.AuditEntry(pathOf(l), action, l.Name))
@@ -74,7 +74,7 @@ func (s *Pages) change(p *web.Page, l suppression.List, c suppression.Change, ac
 
 // search says whether a number is on the list. An earlier release saved numbers as they were written. Those that
 // dispatch refuses or reads otherwise hold nothing back.
-func (s *Pages) search(p *web.Page, l suppression.List) error {
+func (s *Pages) search(p *web.Page, l lists.List) error {
 	v := showPage{Phone: p.Field("phone")}
 	sought, found := phone.Seek(v.Phone)
 	if !found {
@@ -107,7 +107,7 @@ func foundKey(valid bool) string {
 // maxExported is the maximum number of numbers in a file: about 4 MB of Lambda's 6 MB.
 const maxExported = 250_000
 
-func (s *Pages) export(p *web.Page, l suppression.List) error {
+func (s *Pages) export(p *web.Page, l lists.List) error {
 	numbers, err := s.Book.Numbers(p.R.Context(), l)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (s *Pages) export(p *web.Page, l suppression.List) error {
 }
 
 // delete deletes the list, if it was confirmed.
-func (s *Pages) delete(p *web.Page, l suppression.List) error {
+func (s *Pages) delete(p *web.Page, l lists.List) error {
 	if p.Field("confirm") == "" {
 		return s.show(p, l)
 	}

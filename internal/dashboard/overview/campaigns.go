@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/insight"
 )
 
 const (
@@ -95,7 +96,7 @@ func (f *found) withoutTests(listed []campaign.Listed) []campaign.Listed {
 // unfinished is a campaign with unfinished batches.
 type unfinished struct {
 	campaign.Listed
-	campaign.Results
+	insight.Results
 
 	current bool // the results
 }
@@ -142,7 +143,7 @@ func (f *found) add(c unfinished, now time.Time) {
 		f.stalled = append(f.stalled, alert{Key: "campaign_paused", Name: c.Name, Path: web.CampaignPath(c.CampaignID)})
 	}
 	if c.Next.After(now) && !paused {
-		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, People: c.Waiting + c.ToCome()})
+		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, People: c.ToGo + c.ToCome()})
 	}
 	if c.NeverGo > 0 && !paused {
 		f.stalled = append(f.stalled, alert{Key: "never_goes", Name: c.Name, Path: web.CampaignPath(c.CampaignID), N: c.NeverGo, At: c.EndsAt})

@@ -7,6 +7,7 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/chart"
+	"campaign-dispatch/internal/insight"
 )
 
 func newChart(p *web.Page, days []campaign.Day) chart.Chart {
@@ -38,7 +39,7 @@ func label(p *web.Page, date string) string {
 type figure struct {
 	Key       string
 	N, Before int
-	Rate      campaign.Rate // zero for none
+	Rate      insight.Rate // zero for none
 }
 
 // Change returns how much N is above the period before. It is for Page.Percent.
@@ -52,11 +53,11 @@ func (f figure) Less() int { return f.Before - f.N }
 
 func figures(n, before campaign.DayCounts) []figure {
 	return []figure{
-		{"sent", n.Sent, before.Sent, campaign.Rate{}},
-		{"delivered", n.Delivered, before.Delivered, n.Rate(campaign.StepDelivered)},
-		{"read", n.Read, before.Read, n.Rate(campaign.StepRead)},
-		{"lost", n.Failed, before.Failed, campaign.Rate{}},
-		{"not_sent", n.NotSent, before.NotSent, campaign.Rate{}},
-		{"opted_out", n.OptedOut, before.OptedOut, campaign.Rate{}},
+		{"sent", n.Sent, before.Sent, insight.Rate{}},
+		{"delivered", n.Delivered, before.Delivered, insight.RateOfDay(n, insight.StepDelivered)},
+		{"read", n.Read, before.Read, insight.RateOfDay(n, insight.StepRead)},
+		{"lost", n.Failed, before.Failed, insight.Rate{}},
+		{"not_sent", n.NotSent, before.NotSent, insight.Rate{}},
+		{"opted_out", n.OptedOut, before.OptedOut, insight.Rate{}},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/chart"
 	"campaign-dispatch/internal/dashboard/web/recent"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -31,7 +32,7 @@ type Store interface {
 	// WaitingCampaigns returns campaigns with batches that are paused or closed.
 	WaitingCampaigns(ctx context.Context, tenant string, limit int) ([]campaign.ID, error)
 	// StandingsAndResults returns the summaries and the stored results of at most 33 campaigns.
-	StandingsAndResults(ctx context.Context, tenant string, ids []string) (map[string]campaign.Summary, map[string]campaign.Results, error)
+	StandingsAndResults(ctx context.Context, tenant string, ids []string) (map[string]campaign.Summary, map[string]insight.Results, error)
 	web.CampaignStore
 	// Attention returns what can need attention on a date, and the endpoints.
 	Attention(ctx context.Context, tenant, date string) (account.Attention, []delivery.WatchedEndpoint, error)

@@ -4,10 +4,10 @@ import (
 	"math"
 	"time"
 
-	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/recent"
+	"campaign-dispatch/internal/insight"
 )
 
 // readsPath is the path of the hours in which messages are read.
@@ -17,8 +17,8 @@ const readsPath = Path + "/reads"
 type readsPage struct {
 	recent.Times
 
-	Days []readDay         // from Monday on; none if few were read
-	Most campaign.WeekHour // the hour with the most
+	Days []readDay        // from Monday on; none if few were read
+	Most insight.WeekHour // the hour with the most
 }
 
 // readDay is a day of the week.

@@ -6,12 +6,13 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/reach"
 )
 
 // bestHour is the time that the form proposes.
 type bestHour struct {
-	campaign.WeekHour
+	insight.WeekHour
 
 	At      time.Time // zero for none
 	Limited bool      // more is read in an hour in which nothing may be sent
@@ -41,11 +42,11 @@ func (s *Pages) proposeHour(p *web.Page) error {
 	if campaign.IgnoreNotFound(err) != nil {
 		return err
 	}
-	return p.Fragment("sending_best_hour.html", proposed(times.Ranked(), rules.Of(t.Traffic, nil), s.Now().Add(s.Lead)))
+	return p.Fragment("sending_best_hour.html", proposed(times.Ranked(), rules.HoursFor(t.Traffic, nil), s.Now().Add(s.Lead)))
 }
 
 // proposed returns the first of the hours in which messages may go, on its next day without a holiday.
-func proposed(ranked []campaign.WeekHour, hours reach.Hours, from time.Time) bestHour {
+func proposed(ranked []insight.WeekHour, hours reach.Hours, from time.Time) bestHour {
 	const weeks = 4
 	for i, h := range ranked {
 		for week := range weeks {

@@ -36,8 +36,8 @@ import (
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/lists/lookup"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/reach/suppression/lookup"
 	"campaign-dispatch/localstack/stackenv"
 )
 

@@ -18,7 +18,7 @@ import (
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/reach"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 // Store reads campaigns, submissions, templates and agents.
@@ -47,7 +47,7 @@ type Store interface {
 	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 	// Lists returns the lists of numbers that get no messages, deleted ones included.
-	Lists(ctx context.Context, tenant string) ([]suppression.List, error)
+	Lists(ctx context.Context, tenant string) ([]lists.List, error)
 	// Agent returns an agent. The error wraps campaign.ErrNotFound if there is none.
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
 	// CreateRecipients makes a list of recipients, or returns the existing one. A refused request returns a *httpapi.Problem.

@@ -32,7 +32,7 @@ func (s *Pages) addHours(p *web.Page, v *view) error {
 	if err != nil {
 		return err
 	}
-	hours := stored.Of(v.Template.Traffic, nil)
+	hours := stored.HoursFor(v.Template.Traffic, nil)
 	if !hours.Limited() {
 		return nil
 	}

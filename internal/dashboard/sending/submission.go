@@ -17,7 +17,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/review"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 func pathOf(sub submission.Submission) string { return SubmissionsPath + "/" + sub.CampaignID }
@@ -208,8 +208,8 @@ func (s *Pages) listNames(p *web.Page, f submission.Findings) (map[int]string, e
 	if len(f.Suppressed) == 0 {
 		return nil, nil
 	}
-	lists, err := s.Store.Lists(p.R.Context(), p.Session.Tenant)
-	return suppression.Names(lists), err
+	all, err := s.Store.Lists(p.R.Context(), p.Session.Tenant)
+	return lists.Names(all), err
 }
 
 // minutes returns the time of sending at the agent's rate, 0 without a limit.

@@ -11,6 +11,7 @@ import (
 
 	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/reach"
 )
 
@@ -49,7 +50,7 @@ type CampaignStore interface {
 	// Overview returns a campaign with its outcomes but no contents. The error wraps campaign.ErrNotFound if there is none.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// KeepResults stores results without their opt-outs, unless newer ones are stored.
-	KeepResults(ctx context.Context, id campaign.ID, r campaign.Results) error
+	KeepResults(ctx context.Context, id campaign.ID, r insight.Results) error
 	// Templates returns the templates of a tenant. Of their contents, only the form and the thumbnail are read.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 	// Credentials returns the credentials of a tenant, revoked ones included.
@@ -64,22 +65,22 @@ type ResultReader struct {
 
 // Read returns the results of a campaign. The error wraps campaign.ErrNotFound if it does not
 // exist.
-func (r ResultReader) Read(ctx context.Context, id campaign.ID) (campaign.Results, error) {
+func (r ResultReader) Read(ctx context.Context, id campaign.ID) (insight.Results, error) {
 	now := r.Now()
 	c, err := r.Store.Overview(ctx, id)
 	if err != nil {
-		return campaign.Results{}, err
+		return insight.Results{}, err
 	}
 	if c, _, err = reach.Timed(ctx, r.Store, c, now); err != nil {
-		return campaign.Results{}, fmt.Errorf("read when campaign %s goes: %w", id.CampaignID, err)
+		return insight.Results{}, fmt.Errorf("read when campaign %s goes: %w", id.CampaignID, err)
 	}
-	found := c.Results(now)
+	found := insight.ResultsOf(c, now)
 	r.Keep(ctx, id, found)
 	return found, nil
 }
 
 // Keep stores results. A failure costs only another reading.
-func (r ResultReader) Keep(ctx context.Context, id campaign.ID, found campaign.Results) {
+func (r ResultReader) Keep(ctx context.Context, id campaign.ID, found insight.Results) {
 	if err := r.Store.KeepResults(ctx, id, found); err != nil {
 		slog.WarnContext(ctx, "storing a campaign's results failed", "campaign_id", id.CampaignID, "error", err)
 	}

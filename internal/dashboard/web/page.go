@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/insight"
 )
 
 // Page is one request for a page with its answer. It is the dot of the HTML templates:
@@ -247,7 +248,7 @@ func (p *Page) Tenths(n int) string {
 }
 
 // Rate returns a rate as a percentage with the name of its base, or "" if the base is 0.
-func (p *Page) Rate(r campaign.Rate) string {
+func (p *Page) Rate(r insight.Rate) string {
 	if r.Of == 0 {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/insight"
 )
 
 // percentages shows the delivered ones of the sent messages of the query.
@@ -22,7 +23,7 @@ func (percentages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, web.Root+"/percent", web.RoleViewer, func(p *web.Page) error {
 		n, _ := strconv.Atoi(p.Query("n"))
 		of, _ := strconv.Atoi(p.Query("of"))
-		return p.Fragment("percent.html", campaign.DayCounts{Sent: of, Delivered: n}.Rate(campaign.StepDelivered))
+		return p.Fragment("percent.html", insight.RateOfDay(campaign.DayCounts{Sent: of, Delivered: n}, insight.StepDelivered))
 	})
 }
 

@@ -17,8 +17,8 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/privacy"
+	"campaign-dispatch/internal/reach/lists/book"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/reach/suppression/book"
 )
 
 // exports is the default folder of exports. Git ignores it.

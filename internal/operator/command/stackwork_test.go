@@ -23,7 +23,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/operator/drift"
 	"campaign-dispatch/internal/operator/restore"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -183,7 +183,7 @@ func TestRestore_OptOutsAndLists(t *testing.T) {
 	if _, err := own.KeepOptOuts(t.Context(), "acme", campaign.OptOuts{Version: 7, Packed: []byte("since"), Recent: []byte("since")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := own.AddList(t.Context(), suppression.List{Tenant: "acme", Name: "since", Number: 1}, 0, account.AuditEntry{At: time.Now()}); err != nil {
+	if _, err := own.AddList(t.Context(), lists.List{Tenant: "acme", Name: "since", Number: 1}, 0, account.AuditEntry{At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	if code, stderr := a.run(t, "", "restore", "--at", at.Format(time.RFC3339)); code != 0 {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"campaign-dispatch/internal/aws/dynamo"
-	"campaign-dispatch/internal/reach/suppression"
+	"campaign-dispatch/internal/reach/lists"
 )
 
 // ListBook has the tenants and the lists of a Campaigns table.
@@ -38,7 +38,7 @@ func CompareLists(
 			return r, err
 		}
 		for _, l := range now {
-			if was, _ := suppression.Find(then, l.Name); was.Version != l.Version {
+			if was, _ := lists.Find(then, l.Name); was.Version != l.Version {
 				r.Changed = append(r.Changed, tenant.ID+"/"+l.Name)
 			}
 		}
@@ -55,7 +55,7 @@ func CompareLists(
 	return r, nil
 }
 
-func complete(ctx context.Context, l suppression.List, exists func(ctx context.Context, key string) (bool, error)) (bool, error) {
+func complete(ctx context.Context, l lists.List, exists func(ctx context.Context, key string) (bool, error)) (bool, error) {
 	for _, s := range l.Segments {
 		if found, err := exists(ctx, s.ID); err != nil || !found {
 			return false, err

@@ -18,9 +18,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/operator/restore"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/reach/suppression"
-	listbook "campaign-dispatch/internal/reach/suppression/book"
-	"campaign-dispatch/internal/reach/suppression/lookup"
+	"campaign-dispatch/internal/reach/lists"
+	listbook "campaign-dispatch/internal/reach/lists/book"
+	"campaign-dispatch/internal/reach/lists/lookup"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -67,23 +67,23 @@ func TestCompareLists_ReplacedSince(t *testing.T) {
 	env := stackenv.Load(t)
 	current, blobs, now := book(t, env), ownBucket(t, env), time.Now()
 	clock := func() time.Time { return now }
-	lists := &lists{&listbook.Book{Store: current, Blobs: blobs, Now: clock}}
-	lists.replace(t, "kept", 4)
-	lists.replace(t, "replaced", 1)
-	lists.replace(t, "deleted", 2)
+	tenantLists := &tenantLists{&listbook.Book{Store: current, Blobs: blobs, Now: clock}}
+	tenantLists.replace(t, "kept", 4)
+	tenantLists.replace(t, "replaced", 1)
+	tenantLists.replace(t, "deleted", 2)
 	if err := current.SaveTenant(t.Context(), campaign.Tenant{ID: "acme", Name: "Acme", AgentID: "agent"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	restored := copied(t, current)
-	lists.replace(t, "replaced", 3)
-	if err := lists.Delete(t.Context(), "acme", "deleted", account.AuditEntry{}); err != nil {
+	tenantLists.replace(t, "replaced", 3)
+	if err := tenantLists.Delete(t.Context(), "acme", "deleted", account.AuditEntry{}); err != nil {
 		t.Fatal(err)
 	}
 	cleaner := &listbook.Cleaner{Rows: current, Objects: blobs, Now: func() time.Time { return now.Add(listbook.UnusedLife - time.Hour) }}
 	if n, err := cleaner.Clean(t.Context()); n != 0 || err != nil {
 		t.Fatalf("%d segments were deleted, %v", n, err)
 	}
-	of, err := (&lookup.Cache{Store: restored, Blobs: blobs, Now: clock}).Of(t.Context(), "acme", "", now)
+	of, err := (&lookup.Cache{Store: restored, Blobs: blobs, Now: clock}).KeptBy(t.Context(), "acme", "", now)
 	if err != nil || of("+1") == 0 || of("+2") == 0 || of("+3") != 0 || of("+4") == 0 {
 		t.Errorf("the restored lists have other numbers, %v", err)
 	}
@@ -112,12 +112,12 @@ func listBookOf(s *dynamotest.Store) restore.ListBook {
 	return restore.ListBook{RecipientStore: s.RecipientStore, TenantStore: s.TenantStore}
 }
 
-type lists struct{ *listbook.Book }
+type tenantLists struct{ *listbook.Book }
 
 // replace gives a list one number.
-func (l *lists) replace(t *testing.T, name string, number uint64) {
+func (l *tenantLists) replace(t *testing.T, name string, number uint64) {
 	t.Helper()
-	change := suppression.Change{Settings: &suppression.Settings{Reason: "r"}, Replace: true, Add: numberset.New([]uint64{number})}
+	change := lists.Change{Settings: &lists.Settings{Reason: "r"}, Replace: true, Add: numberset.New([]uint64{number})}
 	if _, err := l.Change(t.Context(), "acme", name, change, account.AuditEntry{}); err != nil {
 		t.Fatal(err)
 	}

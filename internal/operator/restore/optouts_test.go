@@ -94,7 +94,7 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 	}
 	known := func(s *dynamotest.Store, to int) {
 		t.Helper()
-		has, err := (&optout.Book{Store: s, Now: time.Now}).Of(t.Context(), "acme", time.Time{})
+		has, err := (&optout.Book{Store: s, Now: time.Now}).OptedOut(t.Context(), "acme", time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func (b *Book) List(ctx context.Context, tenant, cursor string, limit int) (foun
 			if len(found) == limit {
 				return found, strconv.FormatUint(n, 10), nil
 			}
-			found = append(found, p.listed(n))
+			found = append(found, p.optedOut(n))
 		}
 		number, more = p.following(number)
 	}
@@ -48,7 +48,7 @@ func (b *Book) ListShard(ctx context.Context, tenant string, shard, limit int) (
 			return nil, fmt.Errorf("list opt-outs: %w", err)
 		}
 		for _, n := range p.out[:min(len(p.out), limit-len(found))] {
-			found = append(found, p.listed(n))
+			found = append(found, p.optedOut(n))
 		}
 		if p.until == math.MaxUint64 {
 			break
@@ -67,7 +67,7 @@ func (p place) following(number uint64) (next uint64, more bool) {
 	return next, next < Shards
 }
 
-func (p place) listed(number uint64) campaign.OptedOut {
+func (p place) optedOut(number uint64) campaign.OptedOut {
 	l := campaign.OptedOut{Phone: e164.Number(number).String(), Origin: p.origin(number)}
 	if at, lately := p.recent[number]; lately {
 		l.Since = time.UnixMilli(at).UTC()
@@ -123,7 +123,7 @@ func (b *Book) Recent(ctx context.Context, tenant string) (recent []campaign.Opt
 
 func (s *shard) recentlyOut(now time.Time) (out []campaign.OptChange) {
 	for number, ms := range s.recent {
-		if at := time.UnixMilli(ms).UTC(); s.has(number) && now.Sub(at) < RecentFor {
+		if at := time.UnixMilli(ms).UTC(); s.contains(number) && now.Sub(at) < RecentFor {
 			out = append(out, campaign.OptChange{Phone: fmt.Sprintf("+%d", number), Out: true, At: at, Origin: s.origin(number)})
 		}
 	}

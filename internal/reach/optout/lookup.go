@@ -1,10 +1,10 @@
 package optout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"campaign-dispatch/internal/base/retry"
@@ -14,22 +14,24 @@ import (
 )
 
 const (
-	// optOutTTL is how long opt-outs are cached. During that time a message that was released before
-	// may still be sent to a number that has opted out.
-	optOutTTL = 30 * time.Second
-	// clockMargin is more than the difference of two functions' clocks.
-	clockMargin = time.Second
-	// maxWarm and maxWarmBytes limit the cache. If a tenant exceeds a limit, the others are evicted.
-	maxWarm      = 200
-	maxWarmBytes = 64 << 20
-	partsARead   = 32 // number of parts read in one call, at most about 2 MB
-	readTries    = 10 // maximum number of reads when parts are divided concurrently
+	maxBytes   = 64 << 20 // of the numbers in memory
+	partsARead = 32       // number of parts read in one call, at most about 2 MB
+	readTries  = 10       // maximum number of reads when parts are divided concurrently
 )
 
 // Numbers holds the numbers that opted out of one tenant's messages. It is immutable.
 type Numbers struct {
 	shards [Shards]knownShard
-	bytes  int
+}
+
+// Bytes returns the memory that the numbers take.
+func (n *Numbers) Bytes() (bytes int) {
+	for i := range n.shards {
+		for _, p := range n.shards[i].parts {
+			bytes += p.numbers.Bytes()
+		}
+	}
+	return bytes
 }
 
 // knownShard is a version of a shard. A shard in a single row has one part.
@@ -57,31 +59,16 @@ func (n *Numbers) Has(phone string) bool {
 
 // placeOf returns the index of the part that a number belongs to. The first part begins at 0.
 func placeOf[P any](parts []P, number uint64, from func(P) uint64) int {
-	after, found := slices.BinarySearchFunc(parts, number, func(p P, number uint64) int {
-		switch begins := from(p); {
-		case begins < number:
-			return -1
-		case begins > number:
-			return 1
-		}
-		return 0
-	})
+	after, found := slices.BinarySearchFunc(parts, number, func(p P, number uint64) int { return cmp.Compare(from(p), number) })
 	if found {
 		return after
 	}
 	return after - 1
 }
 
-type known struct {
-	loading sync.Mutex // held during a read
-	numbers *Numbers   // nil before the first read
-	at      time.Time  // zero if expired
-}
-
-// Of returns a lookup of a tenant's opt-outs, which are at most 30 seconds old and were read at since or
-// later. since is the time of another function's clock: opt-outs that were read less than a second after it
-// are read again.
-func (b *Book) Of(ctx context.Context, tenant string, since time.Time) (func(phone string) bool, error) {
+// OptedOut returns a lookup of a tenant's opt-outs, which are at most 30 seconds old and were read at since or
+// later, a time of another function's clock.
+func (b *Book) OptedOut(ctx context.Context, tenant string, since time.Time) (func(phone string) bool, error) {
 	numbers, err := b.read(ctx, tenant, since)
 	if err != nil {
 		return nil, err
@@ -104,65 +91,16 @@ func (b *Book) CountOut(ctx context.Context, tenant string, some numberset.Set) 
 }
 
 func (b *Book) read(ctx context.Context, tenant string, since time.Time) (*Numbers, error) {
-	k := b.known(tenant)
-	k.loading.Lock()
-	defer k.loading.Unlock()
-	b.mu.Lock()
-	before, at := k.numbers, k.at
-	b.mu.Unlock()
-	now := b.Now()
-	if before != nil && now.Sub(at) < optOutTTL && !at.Before(since.Add(clockMargin)) {
-		return before, nil
-	}
-	numbers, err := b.refresh(ctx, tenant, before)
+	numbers, err := b.tenants.Get(tenant, since, b.Now, maxBytes, func(last *Numbers) (*Numbers, error) {
+		return b.refresh(ctx, tenant, last)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("look up opt-outs: %w", err)
 	}
-	b.keep(tenant, k, numbers, now)
 	return numbers, nil
 }
 
-func (b *Book) known(tenant string) *known {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.tenants == nil {
-		b.tenants = map[string]*known{}
-	}
-	k := b.tenants[tenant]
-	if k == nil {
-		k = &known{}
-		b.tenants[tenant] = k
-	}
-	return k
-}
-
-// keep caches the numbers of a tenant, and evicts the others if the cache is too large.
-func (b *Book) keep(tenant string, k *known, numbers *Numbers, now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	k.numbers, k.at = numbers, now
-	b.tenants[tenant] = k
-	bytes := 0
-	for _, each := range b.tenants {
-		if each.numbers != nil {
-			bytes += each.numbers.bytes
-		}
-	}
-	if len(b.tenants) > maxWarm || bytes > maxWarmBytes {
-		b.tenants = map[string]*known{tenant: k}
-	}
-}
-
-// expire makes the next lookup read the tenant's changes.
-func (b *Book) expire(tenant string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if k := b.tenants[tenant]; k != nil {
-		k.at = time.Time{}
-	}
-}
-
-// refresh reads the changes since before, or everything if before is nil.
+// refresh reads the changes since before, or everything if before is nil. It returns before with an error.
 func (b *Book) refresh(ctx context.Context, tenant string, before *Numbers) (*Numbers, error) {
 	if before == nil {
 		before = &Numbers{}
@@ -170,35 +108,25 @@ func (b *Book) refresh(ctx context.Context, tenant string, before *Numbers) (*Nu
 	next := *before
 	for try := range readTries {
 		if err := retry.Wait(ctx, try); err != nil {
-			return nil, err
+			return before, err
 		}
 		rows, err := b.Store.OptOuts(ctx, tenant)
 		if err != nil {
-			return nil, err
+			return before, err
 		}
 		complete := true
 		for _, row := range rows {
 			found, err := b.refreshShard(ctx, tenant, row, &next)
 			if err != nil {
-				return nil, fmt.Errorf("shard %d of the opt-outs of tenant %s: %w", row.Shard, tenant, err)
+				return before, fmt.Errorf("shard %d of the opt-outs of tenant %s: %w", row.Shard, tenant, err)
 			}
 			complete = complete && found
 		}
 		if complete {
-			next.count()
 			return &next, nil
 		}
 	}
-	return nil, fmt.Errorf("the opt-outs of tenant %s: %w", tenant, campaign.ErrLostRace)
-}
-
-func (n *Numbers) count() {
-	n.bytes = 0
-	for i := range n.shards {
-		for _, p := range n.shards[i].parts {
-			n.bytes += p.numbers.Bytes()
-		}
-	}
+	return before, fmt.Errorf("the opt-outs of tenant %s: %w", tenant, campaign.ErrLostRace)
 }
 
 // refreshShard reads the changes of a shard. complete is false if a part was divided

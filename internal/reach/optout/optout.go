@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/reach/snapshot"
 )
 
 // Store reads and writes the shards.
@@ -55,8 +55,7 @@ type Book struct {
 	// part; 0 selects the production limits.
 	MaxRow, MaxPart int
 
-	mu      sync.Mutex
-	tenants map[string]*known
+	tenants snapshot.Cache[*Numbers]
 }
 
 // place is where a number is stored: a shard in one row, or a part.
@@ -165,9 +164,9 @@ func (b *Book) WouldChange(ctx context.Context, tenant string, c campaign.OptCha
 	if err != nil {
 		return false, err
 	}
-	before := p.has(number)
+	before := p.contains(number)
 	p.apply(change{number, c.Out, c.At.UnixMilli(), c.Origin})
-	return p.has(number) != before, nil
+	return p.contains(number) != before, nil
 }
 
 // lookUp reads the place of a phone number.
@@ -189,7 +188,7 @@ func (b *Book) Since(ctx context.Context, tenant, phone string) (out bool, since
 		return false, since, err
 	}
 	at, lately := p.recent[number]
-	if out = p.has(number); out && lately {
+	if out = p.contains(number); out && lately {
 		since = time.UnixMilli(at).UTC()
 	}
 	return out, since, nil
@@ -233,7 +232,7 @@ func (b *Book) EraseOptIn(ctx context.Context, tenant, phone string) (erased boo
 		if err != nil {
 			return false, fmt.Errorf("erase an opt-in: %w", err)
 		}
-		if _, lately := p.recent[number]; !lately || p.has(number) {
+		if _, lately := p.recent[number]; !lately || p.contains(number) {
 			return erased, nil
 		}
 		delete(p.recent, number)
@@ -261,7 +260,7 @@ func (b *Book) Record(ctx context.Context, tenant string, changes []campaign.Opt
 		}
 		byShard[read.number%Shards] = append(byShard[read.number%Shards], read)
 	}
-	defer b.expire(tenant)
+	defer b.tenants.Expire(tenant)
 	for _, pending := range byShard {
 		if err := b.record(ctx, tenant, pending); err != nil {
 			return fmt.Errorf("record opt-outs of tenant %s: %w", tenant, err)

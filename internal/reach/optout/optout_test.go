@@ -171,7 +171,7 @@ func TestRecord_Concurrent(t *testing.T) {
 			})
 		}
 		all.Wait()
-		optedOut, err := book.Of(t.Context(), "tenant", time.Time{})
+		optedOut, err := book.OptedOut(t.Context(), "tenant", time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestOf_Since(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book, table := newBook()
 		other := &optout.Book{Store: table, Now: time.Now}
-		if _, err := book.Of(t.Context(), "tenant", time.Time{}); err != nil {
+		if _, err := book.OptedOut(t.Context(), "tenant", time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -200,7 +200,7 @@ func TestOf_Since(t *testing.T) {
 		released := time.Now()
 		for range 2 {
 			time.Sleep(time.Second)
-			optedOut, err := book.Of(t.Context(), "tenant", released)
+			optedOut, err := book.OptedOut(t.Context(), "tenant", released)
 			if err != nil || !optedOut("5511900000001") {
 				t.Errorf("the number has not opted out (%v)", err)
 			}
@@ -219,7 +219,7 @@ func TestOf_SinceOfAnotherClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book, table := newBook()
 		book.Now = func() time.Time { return time.Now().Add(500 * time.Millisecond) }
-		if _, err := book.Of(t.Context(), "tenant", time.Time{}); err != nil {
+		if _, err := book.OptedOut(t.Context(), "tenant", time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -228,7 +228,7 @@ func TestOf_SinceOfAnotherClock(t *testing.T) {
 		if err := other.Record(t.Context(), "tenant", []campaign.OptChange{change}); err != nil {
 			t.Fatal(err)
 		}
-		optedOut, err := book.Of(t.Context(), "tenant", time.Now())
+		optedOut, err := book.OptedOut(t.Context(), "tenant", time.Now())
 		if err != nil || !optedOut(change.Phone) {
 			t.Errorf("the number has not opted out (%v)", err)
 		}
@@ -242,7 +242,7 @@ func TestOf_Cache(t *testing.T) {
 		other := &optout.Book{Store: table, Now: time.Now}
 		has := func() bool {
 			t.Helper()
-			optedOut, err := book.Of(t.Context(), "tenant", time.Time{})
+			optedOut, err := book.OptedOut(t.Context(), "tenant", time.Time{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -287,7 +287,7 @@ func TestBook_DamagedShard(t *testing.T) {
 			t.Parallel()
 			book, table := newBook()
 			table.shards[0] = row
-			if _, err := book.Of(t.Context(), "tenant", time.Time{}); err == nil {
+			if _, err := book.OptedOut(t.Context(), "tenant", time.Time{}); err == nil {
 				t.Error("damaged opt-outs were read as none")
 			}
 		})

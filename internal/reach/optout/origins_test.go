@@ -73,7 +73,7 @@ func TestBook_DamagedOrigins(t *testing.T) {
 			if listed, _, err := book.List(t.Context(), "tenant", "", 100); err == nil {
 				t.Errorf("%d numbers are listed", len(listed))
 			}
-			if out, err := book.Of(t.Context(), "tenant", time.Time{}); err != nil || !out(changes[0].Phone) {
+			if out, err := book.OptedOut(t.Context(), "tenant", time.Time{}); err != nil || !out(changes[0].Phone) {
 				t.Errorf("a sender does not know the opt-out: %v", err)
 			}
 		})

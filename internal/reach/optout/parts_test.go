@@ -90,7 +90,7 @@ func eraseOptIn(t *rapid.T, book *optout.Book, facts map[string]fact, phone stri
 }
 
 func checkLookup(t *rapid.T, sender *optout.Book, facts map[string]fact) {
-	optedOut, err := sender.Of(context.Background(), "tenant", time.Time{})
+	optedOut, err := sender.OptedOut(context.Background(), "tenant", time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestBook_PartDividedWhileItIsRead(t *testing.T) {
 	write(0, 20)
 	sender := &optout.Book{Store: store, Now: time.Now}
 	store.beforeParts = func() { write(20, 60) }
-	optedOut, err := sender.Of(t.Context(), "tenant", time.Time{})
+	optedOut, err := sender.OptedOut(t.Context(), "tenant", time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestBook_DamagedParts(t *testing.T) {
 				for _, id := range []string{"a", "b", "c"} {
 					store.parts[id] = campaign.OptOutPart{ID: id, Version: 1, Packed: one, Origins: []byte{byte(campaign.OriginHand)}}
 				}
-				if _, err := book.Of(t.Context(), "tenant", time.Time{}); err == nil {
+				if _, err := book.OptedOut(t.Context(), "tenant", time.Time{}); err == nil {
 					t.Error("damaged opt-outs were read as none")
 				}
 				if _, _, err := book.Since(t.Context(), "tenant", "+16"); err == nil {
@@ -176,7 +176,7 @@ func TestBook_ReadsOnlyPartsThatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	sender := &optout.Book{Store: store, Now: clock}
-	if _, err := sender.Of(t.Context(), "tenant", time.Time{}); err != nil {
+	if _, err := sender.OptedOut(t.Context(), "tenant", time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	all := store.loaded
@@ -185,7 +185,7 @@ func TestBook_ReadsOnlyPartsThatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.loaded, now = 0, now.Add(30*time.Second)
-	optedOut, err := sender.Of(t.Context(), "tenant", time.Time{})
+	optedOut, err := sender.OptedOut(t.Context(), "tenant", time.Time{})
 	if err != nil || optedOut(change.Phone) {
 		t.Errorf("the opt-in is not known, %v", err)
 	}
@@ -213,7 +213,7 @@ func TestBook_FiveMillionNumbers(t *testing.T) {
 	if len(store.shards) != optout.Shards || part > 64_000 || row > 300_000 || most > 99 {
 		t.Errorf("%d shards", len(store.shards))
 	}
-	optedOut, err := (&optout.Book{Store: store, Now: time.Now}).Of(t.Context(), "tenant", time.Time{})
+	optedOut, err := (&optout.Book{Store: store, Now: time.Now}).OptedOut(t.Context(), "tenant", time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func (s *shard) pack(now time.Time) (p piece) {
 	return p
 }
 
-func (s *shard) has(number uint64) bool {
+func (s *shard) contains(number uint64) bool {
 	_, out := slices.BinarySearch(s.out, number)
 	return out
 }
@@ -90,7 +90,7 @@ func (s *shard) apply(changes ...change) bool {
 // applyChanges opts numbers out or in. The origin of a number that is opted out already stays.
 func (s *shard) applyChanges(changes map[uint64]change) {
 	changes = maps.Clone(changes)
-	maps.DeleteFunc(changes, func(number uint64, c change) bool { return s.has(number) == c.out })
+	maps.DeleteFunc(changes, func(number uint64, c change) bool { return s.contains(number) == c.out })
 	if len(changes) == 0 {
 		return
 	}

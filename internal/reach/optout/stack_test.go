@@ -68,7 +68,7 @@ func TestRecord_FullShard(t *testing.T) {
 		}
 	}
 	sender := &optout.Book{Store: store, Now: time.Now}
-	optedOut, err := sender.Of(ctx, "acme", time.Time{})
+	optedOut, err := sender.OptedOut(ctx, "acme", time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,12 +134,12 @@ func TestRecord_ConcurrentDivisions(t *testing.T) {
 	}
 	reader := &optout.Book{Store: store, Now: func() time.Time { return time.Now().Add(time.Hour) }}
 	for range 5 {
-		if _, err := reader.Of(ctx, "acme", time.Time{}); err != nil {
+		if _, err := reader.OptedOut(ctx, "acme", time.Time{}); err != nil {
 			t.Error(err)
 		}
 	}
 	all.Wait()
-	optedOut, err := (&optout.Book{Store: store, Now: time.Now}).Of(ctx, "acme", time.Time{})
+	optedOut, err := (&optout.Book{Store: store, Now: time.Now}).OptedOut(ctx, "acme", time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestOf_FiveMillionNumbers(t *testing.T) { //nolint:paralleltest // see abov
 	})
 	sender := &optout.Book{Store: store, Now: time.Now}
 	began := time.Now()
-	optedOut, err := sender.Of(ctx, "tenant", time.Time{})
+	optedOut, err := sender.OptedOut(ctx, "tenant", time.Time{})
 	took := time.Since(began)
 	close(done)
 	watching.Wait()

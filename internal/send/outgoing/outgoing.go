@@ -32,24 +32,17 @@ type Failure struct {
 // Error returns a text with the failure's code.
 func (f *Failure) Error() string { return "the provider refused the message: " + f.Code }
 
-// MessageTTL is how long the provider tries to deliver a message, unless its batch ends earlier.
-const MessageTTL = 24 * time.Hour
-
 // Message is one message for the provider.
 type Message struct {
 	ID      string          // see BatchKey.MessageID; the provider ignores repeated IDs
 	Phone   string          // E.164, with the leading +
 	Content content.Content // rendered
 	Traffic campaign.Traffic
-	TTL     time.Duration // at least campaign.MinTTL, or 0 for MessageTTL
+	TTL     time.Duration // at least campaign.MinTTL, or 0 for campaign.MessageTTL
 	// Postback returns the postback data of a suggestion, see content.AllSuggestions. It
 	// counts from 1. The postback data is the suggestion's text if Postback is nil.
 	Postback func(suggestion int) string
 }
-
-// AnswerGrace is how long the service waits for a delivery status after a message's TTL.
-// After that, the message ends as expired.
-const AnswerGrace = 2 * time.Hour
 
 // SendTask asks to send one frame of a batch. It can arrive more than once: messages with a
 // recorded outcome are skipped.

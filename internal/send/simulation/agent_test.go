@@ -33,7 +33,7 @@ const (
 // noLists are the lists of tenants without lists.
 type noLists struct{}
 
-func (noLists) Of(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
+func (noLists) KeptBy(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
 	return func(string) int { return 0 }, nil
 }
 
@@ -235,7 +235,7 @@ func (o *agentSimulation) PostponeCheck(_ context.Context, b campaign.Batch, nex
 	return true, nil
 }
 
-func (o *agentSimulation) Of(context.Context, string, time.Time) (func(phone string) bool, error) {
+func (o *agentSimulation) OptedOut(context.Context, string, time.Time) (func(phone string) bool, error) {
 	return func(string) bool { return false }, nil
 }
 

@@ -194,7 +194,7 @@ type windowProvider struct{ o *windowSimulation }
 func (p windowProvider) Send(ctx context.Context, agent campaign.Agent, d outgoing.Message) error {
 	o := p.o
 	b := o.batchOf(d.ID)
-	hours := o.policy.OfBatch(b, campaign.Promotion)
+	hours := o.policy.HoursOfBatch(b, campaign.Promotion)
 	o.mu.Lock()
 	if !hours.Open(hours.Zone(d.Phone), time.Now()) {
 		o.outside++
@@ -236,7 +236,7 @@ func (o *windowSimulation) run(most time.Duration) {
 	r := release.Releaser{Store: o, Frames: o, SweepAfter: sweepAfter, Now: time.Now}
 	w := sweep.Sweeper{
 		Store: o, Recorder: o, Frames: o, Shards: 1, SweepAfter: sweepAfter, Now: time.Now,
-		Waiting: func(context.Context) (int, error) { return o.queued(), nil },
+		Queued: func(context.Context) (int, error) { return o.queued(), nil },
 	}
 	for ref, b := range o.batches {
 		if b.State == campaign.BatchPending {

@@ -15,8 +15,8 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/reach/suppression/lookup"
+	"campaign-dispatch/internal/reach/lists"
+	"campaign-dispatch/internal/reach/lists/lookup"
 )
 
 const (
@@ -27,11 +27,11 @@ const (
 
 // listRows has the rows and the segments of lists. Each read of a segment gets a new copy, as from S3.
 type listRows struct {
-	lists   []suppression.List
+	lists   []lists.List
 	objects map[string][]byte
 }
 
-func (r *listRows) Lists(context.Context, string) ([]suppression.List, error) { return r.lists, nil }
+func (r *listRows) Lists(context.Context, string) ([]lists.List, error) { return r.lists, nil }
 
 func (r *listRows) Get(_ context.Context, key string) ([]byte, error) {
 	return io.ReadAll(bytes.NewReader(r.objects[key]))
@@ -44,8 +44,8 @@ func (r *listRows) replace(random *mathrand.Rand, version string) (some []uint64
 		numbers := numberset.New(mobiles(random, listed/3))
 		id := version + strconv.Itoa(i)
 		r.objects[id] = numbers.Pack()
-		r.lists = append(r.lists, suppression.List{
-			Name: id, Number: i + 1, Segments: []suppression.Segment{{ID: id, Numbers: len(numbers)}},
+		r.lists = append(r.lists, lists.List{
+			Name: id, Number: i + 1, Segments: []lists.Segment{{ID: id, Numbers: len(numbers)}},
 		})
 		for range 1000 {
 			some = append(some, numbers[random.IntN(len(numbers))])
@@ -87,7 +87,7 @@ func BenchmarkLists(b *testing.B) {
 	var of func(phone string) int
 	load := func() {
 		var err error
-		of, err = lookup.Of(b.Context(), "acme", campaign.Promotion, now)
+		of, err = lookup.KeptBy(b.Context(), "acme", campaign.Promotion, now)
 		check(b, err)
 	}
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(sendMemory))

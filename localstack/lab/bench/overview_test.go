@@ -19,6 +19,7 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dispatch/acceptance"
+	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
@@ -147,7 +148,7 @@ func (m manyOf) writeCampaign(ctx context.Context, i int) error {
 	if _, err := m.store.CompleteBatch(ctx, b, 0, b.NextCheck); err != nil {
 		return err
 	}
-	return m.store.KeepResults(ctx, b.ID, campaign.Results{
+	return m.store.KeepResults(ctx, b.ID, insight.Results{
 		At: m.now, Status: campaign.StatusCompleted, Batches: 1, First: b.Due, Last: b.Due, Templates: 1, ExpiresAt: b.ExpiresAt(),
 		Accepted: b.Accepted, Sent: b.Accepted, Delivered: b.Accepted, Read: b.Accepted,
 	})

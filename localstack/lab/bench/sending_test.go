@@ -182,7 +182,7 @@ func (r *sendRows) Record(_ context.Context, _ campaign.Batch, changes []campaig
 	return nil
 }
 
-func (r *sendRows) Of(context.Context, string, time.Time) (func(string) bool, error) {
+func (r *sendRows) OptedOut(context.Context, string, time.Time) (func(string) bool, error) {
 	return func(string) bool { return false }, nil
 }
 
@@ -268,6 +268,6 @@ func loopbackKey(url string) ([]byte, error) {
 // noLists are the lists of tenants without lists.
 type noLists struct{}
 
-func (noLists) Of(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
+func (noLists) KeptBy(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
 	return func(string) int { return 0 }, nil
 }

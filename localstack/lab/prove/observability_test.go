@@ -23,8 +23,8 @@ import (
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/phone/numberset"
-	"campaign-dispatch/internal/reach/suppression"
-	"campaign-dispatch/internal/reach/suppression/book"
+	"campaign-dispatch/internal/reach/lists"
+	"campaign-dispatch/internal/reach/lists/book"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -233,12 +233,12 @@ func (w *watch) providerFails(ctx context.Context, t *testing.T) {
 func (w *watch) listIsGone(ctx context.Context, t *testing.T) {
 	t.Helper()
 	blobs := s3.New(w.env.AWS(), w.env["BUCKET"], true)
-	lists := &book.Book{Store: storeOf(w.env), Blobs: blobs, Now: time.Now}
-	change := suppression.Change{Settings: &suppression.Settings{Reason: "r"}, Add: numberset.New([]uint64{1})}
-	l, err := lists.Change(ctx, w.env["TENANT"], "gone", change, account.AuditEntry{At: time.Now()})
+	listBook := &book.Book{Store: storeOf(w.env), Blobs: blobs, Now: time.Now}
+	change := lists.Change{Settings: &lists.Settings{Reason: "r"}, Add: numberset.New([]uint64{1})}
+	l, err := listBook.Change(ctx, w.env["TENANT"], "gone", change, account.AuditEntry{At: time.Now()})
 	check(t, err)
 	t.Cleanup(func() {
-		if err := lists.Delete(context.WithoutCancel(ctx), l.Tenant, l.Name, account.AuditEntry{At: time.Now()}); err != nil {
+		if err := listBook.Delete(context.WithoutCancel(ctx), l.Tenant, l.Name, account.AuditEntry{At: time.Now()}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/insight"
 )
 
 // ReadStore reads campaigns, the newest first, with their outcomes, and Standings of at most 50 campaigns.
@@ -37,7 +38,7 @@ type known struct {
 
 // Times are when messages of the last campaigns were read.
 type Times struct {
-	campaign.ReadTimes
+	insight.ReadTimes
 
 	Campaigns int // whose messages were read
 	Sent      int // hours of the week at which these were sent
@@ -60,7 +61,7 @@ const (
 	kept, keptUnsettled, keptFew = time.Hour, 5 * time.Minute, time.Minute
 )
 
-// Of returns the times of the last campaigns of a tenant: at most campaign.MostCompared. They are up to an hour old, up
+// Of returns the times of the last campaigns of a tenant: at most insight.MostCompared. They are up to an hour old, up
 // to 5 minutes until the campaigns have settled, and up to a minute while few messages were read.
 func (r *Reads) Of(ctx context.Context, tenant string) (Times, error) {
 	now := r.Now()
@@ -79,7 +80,7 @@ func (t Times) keep(now time.Time) time.Duration {
 	switch {
 	case t.Few():
 		return keptFew
-	case now.Sub(t.last) < campaign.SettledAfter:
+	case now.Sub(t.last) < insight.SettledAfter:
 		return keptUnsettled
 	}
 	return kept
@@ -107,7 +108,7 @@ func fewOf(listed []campaign.Listed, standings map[string]campaign.Summary) (few
 	left := MaxBatches
 	for _, c := range listed {
 		n := standings[c.CampaignID].Batches
-		if c.Test || n == 0 || n > left || len(few) == campaign.MostCompared {
+		if c.Test || n == 0 || n > left || len(few) == insight.MostCompared {
 			continue
 		}
 		left -= n
@@ -117,7 +118,7 @@ func fewOf(listed []campaign.Listed, standings map[string]campaign.Summary) (few
 }
 
 func (t *Times) add(read []campaign.Campaign) {
-	sent := map[campaign.WeekHour]bool{}
+	sent := map[insight.WeekHour]bool{}
 	for _, c := range read {
 		before := t.Total()
 		for _, b := range c.Batches {
@@ -131,7 +132,7 @@ func (t *Times) add(read []campaign.Campaign) {
 		}
 		t.Campaigns++
 		at := c.Batches[0].Due.In(localtime.SaoPaulo())
-		sent[campaign.WeekHour{Day: at.Weekday(), Hour: at.Hour()}] = true
+		sent[insight.WeekHour{Day: at.Weekday(), Hour: at.Hour()}] = true
 	}
 	t.Sent = len(sent)
 }

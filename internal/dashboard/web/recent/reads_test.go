@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web/recent"
+	"campaign-dispatch/internal/insight"
 )
 
 var now = time.Date(2026, 11, 27, 15, 0, 0, 0, time.UTC)
@@ -86,7 +87,7 @@ func TestReads_Bounded(t *testing.T) {
 	if want := []string{"c10", "c11", "c12", "c13", "c14", "c4", "c6", "c7", "c8", "c9"}; !slices.Equal(s.read, want) {
 		t.Errorf("the campaigns %v were read, want %v", s.read, want)
 	}
-	if times.Campaigns != campaign.MostCompared || times.Total() != 500 {
+	if times.Campaigns != insight.MostCompared || times.Total() != 500 {
 		t.Errorf("%d campaigns with %g reads are counted", times.Campaigns, times.Total())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/insight"
 )
 
 // Store reads campaigns, the newest first, and the stored results of at most 50 campaigns.
@@ -13,13 +14,13 @@ type Store interface {
 	// ListCampaigns returns up to limit campaigns after a cursor, "" for the beginning, those that go last first.
 	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
 	// Results returns the stored results of campaigns by ID, without those that have none.
-	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Results, error)
+	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]insight.Results, error)
 }
 
 // Sent is a campaign that was sent, with its results.
 type Sent struct {
 	campaign.ID
-	campaign.Results
+	insight.Results
 }
 
 const (
@@ -28,7 +29,7 @@ const (
 )
 
 // Before returns the last campaigns that went before one, which went at first: at most
-// campaign.MostCompared that are comparable. It reads stored results only.
+// insight.MostCompared that are comparable. It reads stored results only.
 func Before(ctx context.Context, s Store, id campaign.ID, first time.Time) (found []Sent, err error) {
 	after := campaign.CursorAt(first)
 	for range parts {
@@ -45,7 +46,7 @@ func Before(ctx context.Context, s Store, id campaign.ID, first time.Time) (foun
 			if c.Test || c.ID == id || !r.First.Before(first) || !r.Comparable() {
 				continue
 			}
-			if found = append(found, Sent{c.ID, r}); len(found) == campaign.MostCompared {
+			if found = append(found, Sent{c.ID, r}); len(found) == insight.MostCompared {
 				return found, nil
 			}
 		}
