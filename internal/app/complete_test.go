@@ -46,7 +46,7 @@ func TestServices_NameWhatTheyLack(t *testing.T) {
 		"privacy.Service lacks Store.Campaigns, Store.Outcomes, Store.Erasure, Blobs, OptOuts, Lists, Now, " +
 			"Progress": checkOf[privacy.Service](),
 		"media.Library lacks Prober.HTTP, Store, Bucket, Now": checkOf[media.Library](),
-		"oauth.Server lacks Store, Signer, Now":          checkOf[oauth.Server](),
+		"oauth.Server lacks Store, Signer, Now":               checkOf[oauth.Server](),
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()

@@ -81,8 +81,8 @@ func noteAccents(next *submission.Submission, p part) {
 	if len(p) == 0 || noted.ANSI {
 		return
 	}
-	ansi := slices.ContainsFunc(p, func(m submission.Message) bool { return m.ANSI && len(wordsOf(*next, nil, m)) > 0 })
 	accented := func(m submission.Message) bool { return len(wordsOf(*next, nil, m)) > 0 }
+	ansi := slices.ContainsFunc(p, func(m submission.Message) bool { return m.ANSI && accented(m) })
 	if ansi || noted.Part == 0 && slices.ContainsFunc(p, accented) {
 		noted.Part, noted.ANSI = next.Check.Parts, ansi
 	}

@@ -30,7 +30,7 @@ func ReadTyped(s string) Typed {
 	case rejection == nil:
 		return Typed{Text: text, Number: n}
 	case text != "" && !isPlain(text):
-		rejection = rejectSigns
+		rejection = e164.RejectSigns
 	}
 	return Typed{Text: text, Rejection: rejection.Suggesting(suggestion(text))}
 }
@@ -58,20 +58,6 @@ func (t Typed) GotNine(number e164.Number) bool {
 	return lacks && added.Number == number
 }
 
-// Rejections of numbers that a person wrote.
-var (
-	rejectSigns = e164.NewRejection(
-		e164.InvalidForm,
-		"The number has letters or other signs. Write digits only, with the area code.",
-		"O número tem letras ou sinais. Escreva só os dígitos, com DDD.",
-	)
-	rejectUnclear = e164.NewRejection(
-		e164.InvalidForm,
-		"The zeros before the number leave open which number is meant. Write a + and the country code before it, +55 for Brazil.",
-		"Os zeros na frente deixam dúvida sobre qual é o número. Escreva + e o código do país antes dele, +55 para o Brasil.",
-	)
-)
-
 // national is the number of digits of a Brazilian mobile number with its area code.
 const national = 11
 
@@ -82,7 +68,7 @@ func parseDialled(text string) (e164.Number, *e164.Rejection) {
 	}
 	n, rejection := parse([]byte(dial(text)))
 	if rejection == nil && unclear(text) {
-		return 0, rejectUnclear
+		return 0, e164.RejectUnclear
 	}
 	return n, rejection
 }

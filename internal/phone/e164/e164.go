@@ -233,6 +233,20 @@ var (
 	)
 )
 
+// Rejections of numbers that a person wrote, by the parser of those.
+var (
+	RejectSigns = NewRejection(
+		InvalidForm,
+		"The number has letters or other signs. Write digits only, with the area code.",
+		"O número tem letras ou sinais. Escreva só os dígitos, com DDD.",
+	)
+	RejectUnclear = NewRejection(
+		InvalidForm,
+		"The zeros before the number leave open which number is meant. Write a + and the country code before it, +55 for Brazil.",
+		"Os zeros na frente deixam dúvida sobre qual é o número. Escreva + e o código do país antes dele, +55 para o Brasil.",
+	)
+)
+
 // How a number of another country is written.
 const (
 	foreignEnglish    = "A number of another country is written with a + and its country code."

@@ -11,7 +11,7 @@ const suggests = " It may be "
 // sentences are the rejections of which a code has several.
 var sentences = []*Rejection{
 	rejectCharacters, rejectLeadingZero, rejectBrazilianLength, rejectBrazilianMobile, rejectBrazilianStart,
-	RejectCallingCode, RejectForeignLength, RejectForeignNumber,
+	RejectCallingCode, RejectForeignLength, RejectForeignNumber, RejectSigns, RejectUnclear,
 }
 
 // InPortuguese returns the Reason of a rejection in Portuguese, with the number that it suggests. For a Reason of an earlier
