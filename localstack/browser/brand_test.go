@@ -18,7 +18,7 @@ func TestBrand(t *testing.T) {
 	b.tabTo(`[name=logo]`)
 	b.run("choose the newest image", chromedp.KeyEvent(kb.ArrowDown))
 	b.check("brand-chosen")
-	b.run("save with the Enter key", chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`.notice.good`), whole)
+	b.run("save with the Enter key", shows(`.notice.good`, chromedp.KeyEvent(kb.Enter)))
 	const loaded = `document.querySelector(".bar img.logo")?.naturalWidth > 0 && document.querySelector(".sender img.logo")?.naturalWidth > 0`
 	b.run("wait for the logo", chromedp.Poll[chromedp.Void](loaded))
 	b.check("brand-saved")

@@ -331,11 +331,22 @@ func (b *browser) signIn(email string) {
 	b.takeFaults()
 }
 
-// click clicks a link or a button and waits for an element.
+// click clicks a link or a button and waits for an element that was not visible before.
 func (b *browser) click(selector, then string) {
 	b.t.Helper()
 	b.takeFaults()
-	b.run("click "+selector, chromedp.Click(selector), chromedp.WaitVisible(then), whole)
+	b.run("click "+selector, shows(then, chromedp.Click(selector)))
+}
+
+// shows runs an action and waits for an element that was not visible before it: the page that
+// follows may have the same one.
+func shows(then string, action chromedp.Action[chromedp.Void]) chromedp.Action[chromedp.Void] {
+	return chromedp.Steps(
+		chromedp.Evaluate[chromedp.Void](`document.querySelectorAll(`+strconv.Quote(then)+`).forEach(e => { if (e.checkVisibility()) e.dataset.seen = ""; })`),
+		action,
+		chromedp.WaitVisible(`:is(`+then+`):not([data-seen])`),
+		whole,
+	)
 }
 
 // whole waits until the page and its scripts are loaded.

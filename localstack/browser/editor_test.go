@@ -44,7 +44,7 @@ func TestEditor_CarouselByKeyboard(t *testing.T) {
 	b.pressTo(`[value="open c2"]`, `#c2-title`)
 	b.pressTo(`[value="open c2-s1"]`, `#c2-s1-kind`)
 	b.typeIn(`#c2-s1-url`, kb.End+strings.Repeat(kb.Backspace, len("http://loja.example/mochila"))+"https://loja.example/mochila")
-	b.run("save with the Enter key", chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(`a[href$="/edit"]`), whole, imageLoaded)
+	b.run("save with the Enter key", shows(`a[href$="/edit"]`, chromedp.KeyEvent(kb.Enter)), imageLoaded)
 	b.check("editor-carousel-saved")
 	b.tabTo(`.night input`)
 	b.run("show the dark preview", chromedp.KeyEvent(" "))

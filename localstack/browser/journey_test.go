@@ -89,7 +89,7 @@ func (j journey) must(err error) {
 func (j journey) follow(selector, then string) {
 	j.t.Helper()
 	j.tabTo(selector)
-	j.run("press "+selector, chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(then), whole)
+	j.run("press "+selector, shows(then, chromedp.KeyEvent(kb.Enter)))
 	j.plain(selector)
 }
 

@@ -38,7 +38,7 @@ func TestKeyboard_Shortcuts(t *testing.T) {
 		t.Fatalf("dispatch: %d %+v, want 202", status, got)
 	}
 	b.visit("/dashboard/media")
-	b.run("press n", chromedp.KeyEvent("n"), chromedp.WaitVisible(`#file`), whole)
+	b.run("press n", shows(`#file`, chromedp.KeyEvent("n")))
 	b.typeIn(`#name`, "n/?")
 	if got := read(b, "read the name", chromedp.Value(`#name`)); got != "n/?" {
 		t.Errorf("the name is %q", got)

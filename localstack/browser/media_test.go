@@ -70,7 +70,7 @@ func TestMedia_UploadInEditor(t *testing.T) {
 	if title := read(b, "read the title", chromedp.Value(`#card-title`)); title != "Oferta" {
 		t.Errorf("the title is %q after the upload", title)
 	}
-	b.run("save with the Enter key", chromedp.SendKeys(`#card-title`, kb.Enter), chromedp.WaitVisible(`a[href$="/edit"]`), whole)
+	b.run("save with the Enter key", shows(`a[href$="/edit"]`, chromedp.SendKeys(`#card-title`, kb.Enter)))
 	b.click(`a[href$="/edit"]`, `#card-media`)
 	if shown := read(b, "read the link", chromedp.Value(`#card-media`)); !strings.Contains(shown, "/media/") {
 		t.Errorf("the saved card shows %q", shown)
@@ -95,7 +95,7 @@ func TestMedia_StoppedUpload(t *testing.T) {
 			this.abort = () => this.onabort();
 		};
 	})()`))
-	b.click(`form:has([data-upload]) > button`, `//*[@role="status" and contains(., "70%")]`)
+	b.run("start the upload", chromedp.Click(`form:has([data-upload]) > button`), chromedp.WaitVisible(`//*[@role="status" and contains(., "70%")]`))
 	b.check("media-uploading")
 	b.run("wait until the second chunk hangs", chromedp.Poll[chromedp.Void](`chunks === 3`))
 	b.click(`[data-stop]`, `[data-upload] .notice.bad`)
