@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
@@ -156,6 +157,36 @@ func TestSubmission_Scheduled(t *testing.T) {
 	i.c.eventually(2*time.Minute, "scheduled", func() bool {
 		return strings.Contains(i.open(i.env["BASE_URL"]+"/dashboard/campaigns"+path).body, "Scheduled")
 	})
+}
+
+// A person of a file who is on a suppression list gets nothing: the review counts her before, the campaign after.
+func TestSubmission_OnList(t *testing.T) {
+	t.Parallel()
+	i := submitterOf(newClient(t).ownTenant().ownCredential(account.Scopes...))
+	all := messages(2)
+	i.c.list(http.MethodPut, "/nao-me-ligue", fields{"reason": "r", "numbers": []any{all[0]["phone"]}}, http.StatusOK)
+	file := fmt.Sprintf("phone,uid,nome,pedido\n%s,1,Ana,7\n%s,2,Bia,8\n", all[0]["phone"], all[1]["phone"])
+	path := i.upload("submission "+rand.Text(), "", file+strings.Repeat(strings.Repeat(" ", 1000)+"\n", 5000)) // not read while its page is loaded
+	form := i.checked(path)
+	review := strings.Join(strings.Fields(i.shows(path, "What will be sent").body), " ")
+	if !strings.Contains(review, "On suppression lists (nothing is sent)") || !strings.Contains(review, "nao-me-ligue") {
+		t.Error("the review does not say who is on a list")
+	}
+	i.send(path+"/confirm", form)
+	i.c.eventually(3*time.Minute, "sent", func() bool { return i.c.sentOnce(all[1:]) })
+	var page struct {
+		Messages []struct{ Phone, Code, List string }
+	}
+	i.c.eventually(3*time.Minute, "failed", func() bool {
+		i.c.fetch(campaignsPath+path[1:]+"/messages?status=failed", &page)
+		return len(page.Messages) > 0
+	})
+	if got := page.Messages[0]; got.Phone != all[0]["phone"] || got.Code != "suppressed" || got.List != "nao-me-ligue" {
+		t.Errorf("the read-back says %+v", got)
+	}
+	if got := i.c.atProvider(all)[all[0]["phone"].(string)]; len(got) > 0 {
+		t.Error("a message to a person on a list was sent")
+	}
 }
 
 // A list that is discarded leaves no file.

@@ -41,7 +41,7 @@ var uses = map[string]string{
 	"notify":    "TestLedger_Counts|TestWebhooks_EndpointOutage",
 	"revoke":    "TestCancel_Revoke|TestCancel_ScheduledCampaign|TestCancel_LostTask|TestLedger_Counts",
 	"exports":   "TestExport_ReadByPython|TestExport_Large|TestSubmission_RestDiscarded",
-	"intake":    "TestSubmission_LargeFile|TestSubmission_Scheduled|TestSubmission_Large",
+	"intake":    "TestSubmission_LargeFile|TestSubmission_Scheduled|TestSubmission_Large|TestSubmission_OnList",
 	"sweep":     "TestSweep_LostTasks|TestSweep_ExpiredCampaign|TestSweep_CampaignWithoutMessages|TestSend_ExpiredMessages|TestWebhooks_EndpointOutage|TestLists_UnusedSegments",
 	"dashboard": "TestCredential_Lifecycle|TestCampaignUpload|TestScheduledCampaign|TestWebhookEndpoint|TestDashboard_RoleAndTenant|TestDashboard_SignInAndOut|TestTeam_Person|TestMedia|TestSubmission_LargeFile|TestSubmission_Discarded|TestSubmission_RestDiscarded|TestLists",
 }
