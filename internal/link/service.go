@@ -77,7 +77,7 @@ func (s *Service) ServeLink(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *Service) find(ctx context.Context, token string) (l reaction.Link, b campaign.Batch, err error) {
+func (s *Service) find(ctx context.Context, token string) (l reaction.Tap, b campaign.Batch, err error) {
 	l, proof, ok := reaction.ParseLinkToken(token)
 	if !ok {
 		return l, b, errInvalid
@@ -98,7 +98,7 @@ func (s *Service) find(ctx context.Context, token string) (l reaction.Link, b ca
 	return l, b, nil
 }
 
-func (s *Service) target(ctx context.Context, l reaction.Link, b campaign.Batch) (string, error) {
+func (s *Service) target(ctx context.Context, l reaction.Tap, b campaign.Batch) (string, error) {
 	template, err := s.template(ctx, b)
 	var m campaign.Message
 	if err == nil {
@@ -128,7 +128,7 @@ func (s *Service) template(ctx context.Context, b campaign.Batch) (campaign.Temp
 }
 
 // queueClick queues the click. The recipient is redirected even if that fails.
-func (s *Service) queueClick(ctx context.Context, l reaction.Link, b campaign.Batch) {
+func (s *Service) queueClick(ctx context.Context, l reaction.Tap, b campaign.Batch) {
 	ctx, cancel := context.WithTimeout(ctx, queueFor)
 	defer cancel()
 	task := reaction.EventTask{
