@@ -19,12 +19,10 @@ import (
 
 // Store reads batches and templates.
 type Store interface {
+	port.SentBatches
+
 	// FindBatch returns the batch with a key. The error wraps campaign.ErrNotFound if there is none.
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
-	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
 // Service serves links.

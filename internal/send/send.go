@@ -15,7 +15,6 @@ import (
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send/outgoing"
@@ -23,18 +22,13 @@ import (
 
 // Store reads what a frame needs, and changes its batch and the rate limit of its agent.
 type Store interface {
-	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	// LedgerHead returns the states of a batch, zero for none. The error wraps campaign.ErrExpired if the batch has expired.
-	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
-	// PostponeCheck sets when sweep checks a batch, and what it waits for, if its check is unchanged. It reports whether it did.
-	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
+	port.SentBatches
+	port.OpenBatches
+
 	// SetFailingTime sets the failing time of a batch if it is unchanged, and reports whether it did.
 	SetFailingTime(ctx context.Context, b campaign.Batch, failing campaign.FailingTime) (bool, error)
 	// Route returns how a tenant sends through an agent. Without an existing agent, it is paused.
 	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
-	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// RateLimit returns the rate limit of an agent, zero for none.
 	RateLimit(ctx context.Context, agentID string) (outgoing.RateLimit, error)
 	// SwapRateLimit replaces a rate limit that has not changed, and reports whether it did: perhaps false after a lost answer.
