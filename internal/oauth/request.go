@@ -29,19 +29,10 @@ type tokenRequest struct {
 
 // parameter returns the field for a parameter name, or nil if the name is unknown.
 func (q *tokenRequest) parameter(name string) *string {
-	switch name {
-	case "grant_type":
-		return &q.GrantType
-	case "client_id":
-		return &q.ClientID
-	case "client_secret":
-		return &q.ClientSecret
-	case "refresh_token":
-		return &q.RefreshToken
-	case "scope":
-		return &q.Scope
-	}
-	return nil
+	return map[string]*string{
+		"grant_type": &q.GrantType, "client_id": &q.ClientID, "client_secret": &q.ClientSecret, "refresh_token": &q.RefreshToken,
+		"scope": &q.Scope,
+	}[name]
 }
 
 // readRequest parses a token request, JSON or form, with client authentication in the
