@@ -218,11 +218,11 @@ func explain(err error) error {
 // missing one returns a *httpapi.Problem.
 func (s *Service) Unsent(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	sub, err := s.Store.Submission(ctx, id)
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && sub.State != submission.StateSending && sub.State != submission.StateInterrupted {
-		return campaign.Campaign{}, httpapi.NoCampaign()
+	if err == nil && sub.State != submission.StateSending && sub.State != submission.StateInterrupted {
+		err = campaign.ErrNotFound
 	}
 	if err != nil {
-		return campaign.Campaign{}, fmt.Errorf("control: %w", err)
+		return campaign.Campaign{}, httpapi.Missing("control", err, httpapi.NoCampaign())
 	}
 	return campaign.Campaign{ID: id, Name: sub.Name, AskedBy: sub.Approval.Asker(), Submission: sub.Totals()}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"campaign-dispatch/internal/campaign"
 )
 
 const maxViolations = 100
@@ -65,6 +67,17 @@ func NotFound(code, detail string) *Problem {
 // NoCampaign returns the problem of a campaign that does not exist.
 func NoCampaign() *Problem {
 	return NotFound("campaign_not_found", "There is no campaign with this ID.")
+}
+
+// Missing returns problem for an error that wraps campaign.ErrNotFound, and another error with what was being done.
+func Missing(doing string, err error, problem *Problem) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, campaign.ErrNotFound):
+		return problem
+	}
+	return fmt.Errorf("%s: %w", doing, err)
 }
 
 // IsGone reports whether an error is the problem of something that was deleted at the end of its retention.

@@ -4,8 +4,6 @@ package query
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -66,13 +64,7 @@ func (s *Service) open(r *http.Request, known httpapi.Parameters) (campaign.Camp
 		return campaign.Campaign{}, query, err
 	}
 	c, err := s.Store.Campaign(r.Context(), id)
-	switch {
-	case errors.Is(err, campaign.ErrNotFound):
-		return c, query, httpapi.NoCampaign()
-	case err != nil:
-		return c, query, fmt.Errorf("read campaign: %w", err)
-	}
-	return c, query, nil
+	return c, query, httpapi.Missing("read campaign", err, httpapi.NoCampaign())
 }
 
 func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign.ID, httpapi.Query, error) {
@@ -97,13 +89,8 @@ func (s *Service) openBatch(r *http.Request, known httpapi.Parameters) (campaign
 		return campaign.BatchProgress{}, query, err
 	}
 	b, found, err := s.Store.BatchProgress(r.Context(), id, campaign.BatchIDs(r.PathValue("batch"))...)
-	switch {
-	case errors.Is(err, campaign.ErrNotFound):
-		return b, query, httpapi.NoCampaign()
-	case err != nil:
-		return b, query, fmt.Errorf("read batch: %w", err)
-	case !found:
+	if err == nil && !found {
 		return b, query, httpapi.NoBatch()
 	}
-	return b, query, nil
+	return b, query, httpapi.Missing("read batch", err, httpapi.NoCampaign())
 }
