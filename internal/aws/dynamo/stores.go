@@ -8,6 +8,7 @@ type AuthStore struct{ table }
 func NewAuthStore(t Tables) *AuthStore { return &AuthStore{table{t}} }
 
 // Stores are the stores of all subjects but that of AuthStore, as one value. Who uses it declares what it needs of them.
+// A function that must start fast takes the store of one subject, which links less.
 type Stores struct {
 	*BatchStore
 	*CampaignStore
