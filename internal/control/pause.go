@@ -35,19 +35,15 @@ func (s *Service) ServeResume(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) servePause(
 	w http.ResponseWriter, r *http.Request, change func(context.Context, campaign.ID) (campaign.Campaign, error),
 ) error {
-	tenant, err := s.tenant(r)
+	id, _, err := s.open(r)
 	if err != nil {
 		return err
 	}
-	if _, err := readSwitches(r); err != nil {
-		return err
-	}
-	id := r.PathValue("campaignId")
-	c, err := change(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id})
+	c, err := change(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	httpapi.WriteJSON(w, http.StatusOK, pauseAnswer{id, c.Status(), c.PausedSince()})
+	httpapi.WriteJSON(w, http.StatusOK, pauseAnswer{id.CampaignID, c.Status(), c.PausedSince()})
 	return nil
 }
 
