@@ -173,8 +173,8 @@ func (q *tokenRequest) validate() error {
 	names, known := needed[q.GrantType]
 	if !known {
 		return &failure{
-			status: http.StatusBadRequest, code: "unsupported_grant_type",
-			description: "The grant_type must be client_credentials or refresh_token.",
+			status: http.StatusBadRequest, Code: "unsupported_grant_type",
+			Description: "The grant_type must be client_credentials or refresh_token.",
 		}
 	}
 	for _, name := range names {
