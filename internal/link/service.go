@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
@@ -32,14 +31,11 @@ type Service struct {
 	Events port.Queue
 	Now    func() time.Time
 
-	templates cache.Cache[campaign.VersionKey, campaign.Template]
+	templates port.Templates
 }
 
-const (
-	maxTemplates = 500 // size of the template cache
-	// queueFor is the timeout of queueing a click. The recipient waits for it.
-	queueFor = 2 * time.Second
-)
+// queueFor is the timeout of queueing a click. The recipient waits for it.
+const queueFor = 2 * time.Second
 
 // errInvalid reports a link that this service did not make. Its batch may also be deleted.
 var errInvalid = errors.New("no such link")
@@ -97,7 +93,7 @@ func (s *Service) find(ctx context.Context, token string) (l reaction.Tap, b cam
 }
 
 func (s *Service) target(ctx context.Context, l reaction.Tap, b campaign.Batch) (string, error) {
-	template, err := s.template(ctx, b)
+	template, err := s.templates.Of(ctx, s.Store, b, s.Now())
 	var m campaign.Message
 	if err == nil {
 		m, err = payload.LatestMessage(ctx, s.Store.Batch, s.Blobs, b, l.Index) // not cached: an erasure ends it
@@ -116,13 +112,6 @@ func (s *Service) target(ctx context.Context, l reaction.Tap, b campaign.Batch) 
 		return "", errInvalid
 	}
 	return target, nil
-}
-
-func (s *Service) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
-	key := b.VersionKey()
-	return s.templates.Get(key, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
-		return s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
-	})
 }
 
 // queueClick queues the click. The recipient is redirected even if that fails.

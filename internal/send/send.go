@@ -57,7 +57,7 @@ type Sender struct {
 	Now        func() time.Time
 
 	routes    cache.Cache[routeKey, outgoing.Route]
-	templates cache.Cache[campaign.VersionKey, campaign.Template]
+	templates port.Templates
 }
 
 // routeKey identifies a route. A batch keeps the agent of its release, so a tenant can have several routes.
@@ -65,7 +65,7 @@ type routeKey struct{ tenant, agentID string }
 
 const (
 	routeTTL = 3 * time.Second // cache TTL of routes: a pause takes effect within this time
-	maxWarm  = 500             // size of the route and template caches
+	maxWarm  = 500             // size of the route cache
 	// maxMarks is the number of attempts to write what a batch waits for. Then a task that met a pause is received again.
 	maxMarks = 20
 )
@@ -185,7 +185,7 @@ func (s *Sender) sendable(ctx context.Context, ref campaign.BatchRef) (b campaig
 }
 
 func (s *Sender) newRun(ctx context.Context, b campaign.Batch, route outgoing.Route) (r *run, ok bool, err error) {
-	template, err := s.template(ctx, b)
+	template, err := s.templates.Of(ctx, s.Store, b, s.Now())
 	if err != nil {
 		return nil, false, fmt.Errorf("send: %w", err)
 	}
@@ -198,13 +198,6 @@ func (s *Sender) newRun(ctx context.Context, b campaign.Batch, route outgoing.Ro
 func (s *Sender) route(ctx context.Context, key routeKey) (outgoing.Route, error) {
 	return s.routes.Get(key, s.Now(), cache.Options{TTL: routeTTL, MaxEntries: maxWarm}, func() (outgoing.Route, error) {
 		return s.Store.Route(ctx, key.tenant, key.agentID)
-	})
-}
-
-func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
-	key := b.VersionKey()
-	return s.templates.Get(key, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxWarm}, func() (campaign.Template, error) {
-		return s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})
 }
 

@@ -89,7 +89,7 @@ type Notifier struct {
 	endpoints      cache.Cache[endpointKey, delivery.Endpoint]
 	circuits       cache.Cache[endpointKey, delivery.Circuit]
 	batches        cache.Cache[campaign.BatchKey, campaign.Batch]
-	templates      cache.Cache[campaign.VersionKey, campaign.Template]
+	templates      port.Templates
 	lists          cache.Cache[listKey, string] // their names
 	recipientCache recipientCache
 	limiters       limiters

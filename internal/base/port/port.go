@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/ledger"
@@ -66,6 +67,20 @@ type SentBatches interface {
 	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+}
+
+// Templates keeps the templates of batches. The zero Templates is ready to use.
+type Templates struct {
+	cache.Cache[campaign.VersionKey, campaign.Template]
+}
+
+const maxTemplates = 500
+
+// Of returns the template that a batch is sent with.
+func (t *Templates) Of(ctx context.Context, from SentBatches, b campaign.Batch, now time.Time) (campaign.Template, error) {
+	return t.Get(b.VersionKey(), now, cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
+		return from.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+	})
 }
 
 // OpenBatches reads batches with their states, and sets when sweep checks them.
