@@ -76,10 +76,7 @@ func (s *Service) Pause(ctx context.Context, id campaign.ID) (campaign.Campaign,
 func (s *Service) pause(ctx context.Context, c campaign.Campaign) (campaign.Campaign, error) {
 	since, err := s.Store.PauseCampaign(ctx, c.ID, s.Now().Truncate(time.Millisecond))
 	if errors.Is(err, campaign.ErrTooManyPaused) {
-		return c, &httpapi.Problem{
-			Status: http.StatusConflict, Code: "too_many_paused",
-			Detail: fmt.Sprintf("The company has %d paused campaigns. Resume or cancel some.", campaign.MaxPaused),
-		}
+		return c, httpapi.Conflict("too_many_paused", fmt.Sprintf("The company has %d paused campaigns. Resume or cancel some.", campaign.MaxPaused))
 	}
 	if errors.Is(err, campaign.ErrCompleted) { // since it was read
 		return c, nothingToPause()
@@ -109,10 +106,7 @@ func (*Service) MayPause(c campaign.Campaign) error {
 }
 
 func nothingToPause() error {
-	return &httpapi.Problem{
-		Status: http.StatusConflict, Code: "campaign_completed",
-		Detail: "The campaign is completed. There is nothing to pause.",
-	}
+	return httpapi.Conflict("campaign_completed", "The campaign is completed. There is nothing to pause.")
 }
 
 // Resume ends the pause of a campaign, and returns it. Sweep queues its messages within two minutes. A campaign

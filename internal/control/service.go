@@ -152,10 +152,7 @@ func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (done
 // or nil. It changes nothing.
 func (*Service) MayCancel(c campaign.Campaign) error {
 	if c.Status() == campaign.StatusCompleted {
-		return &httpapi.Problem{
-			Status: http.StatusConflict, Code: "campaign_completed",
-			Detail: "The campaign is completed. There is nothing to cancel.",
-		}
+		return httpapi.Conflict("campaign_completed", "The campaign is completed. There is nothing to cancel.")
 	}
 	return nil
 }

@@ -102,6 +102,11 @@ func BadRequest(code, detail string) *Problem {
 	return &Problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
 }
 
+// Conflict returns the problem of a request that the state of a resource does not allow.
+func Conflict(code, detail string) *Problem {
+	return &Problem{Status: http.StatusConflict, Code: code, Detail: detail}
+}
+
 // Refuse returns a problem with one violation.
 func Refuse(status int, pointer, code, detail string) *Problem {
 	p := RefuseAll([]Violation{{Pointer: pointer, Code: code, Detail: detail}})
