@@ -11,7 +11,6 @@ import (
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releasescheduler"
-	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/lambdahttp"
@@ -32,11 +31,6 @@ import (
 	"campaign-dispatch/internal/templates"
 )
 
-type links struct {
-	*dynamo.BatchStore
-	*dynamo.ContentStore
-}
-
 func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
@@ -45,27 +39,27 @@ func handler(c app.Config) lambda.Handler {
 	tokens := &accesstoken.Verifier{Keys: kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now), Now: time.Now}
 	verifier := &accesstoken.ActiveVerifier{Tokens: tokens, Credentials: dynamo.NewAuthStore(tables)}
 	mux, events := http.NewServeMux(), sqs.New(c.AWS, c.EventsQueueURL, time.Now)
-	wired.Complete(&query.Service{Tokens: verifier, Store: stores.NewQuery(rows), Blobs: blobs, BaseURL: c.BaseURL, Now: time.Now}).Register(mux)
+	wired.Complete(&query.Service{Tokens: verifier, Store: rows, Blobs: blobs, BaseURL: c.BaseURL, Now: time.Now}).Register(mux)
 	wired.Complete(&control.Service{
-		Tokens: verifier, Store: stores.NewControl(rows), Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now), Events: events,
+		Tokens: verifier, Store: rows, Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now), Events: events,
 		Releases: releasescheduler.New(c),
 		Now:      time.Now, BaseURL: c.BaseURL, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 	}).Register(mux)
 	wired.Complete(&templates.Service{
-		Tokens: verifier, Media: media.Checker{Prober: media.NewProber(c.Local), URL: tables.MediaURL}, Store: rows.Contents,
+		Tokens: verifier, Media: media.Checker{Prober: media.NewProber(c.Local), URL: tables.MediaURL}, Store: rows,
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	wired.Complete(&exports.Service{
-		Tokens: verifier, Store: stores.NewExports(rows), Files: blobs, Tasks: sqs.New(c.AWS, c.ExportsQueueURL, time.Now),
+		Tokens: verifier, Store: rows, Files: blobs, Tasks: sqs.New(c.AWS, c.ExportsQueueURL, time.Now),
 		Now: time.Now, BaseURL: c.BaseURL,
 	}, "AtOnce").Register(mux)
 	wired.Complete(&listapi.Service{
-		Tokens: verifier, Lists: &book.Book{Store: rows.Recipients, Blobs: blobs, Now: time.Now}, Store: rows.Recipients,
+		Tokens: verifier, Lists: &book.Book{Store: rows, Blobs: blobs, Now: time.Now}, Store: rows,
 		Now: time.Now, BaseURL: c.BaseURL,
 	}).Register(mux)
 	files := wired.Complete(&query.ErrorFiles{Blobs: blobs, Now: time.Now})
 	mux.Handle("GET /api/v1/error-files/{name}", httpapi.HandlerFunc(files.ServeFile))
-	links := wired.Complete(&link.Service{Store: links{rows.Batches, rows.Contents}, Blobs: blobs, Events: events, Now: time.Now})
+	links := wired.Complete(&link.Service{Store: rows, Blobs: blobs, Events: events, Now: time.Now})
 	mux.Handle("GET "+reaction.LinkPath+"{token}", httpapi.HandlerFunc(links.ServeLink))
 	return lambdahttp.NewHandler(withDocument(mux, &openapi.Service{BaseURL: c.BaseURL}))
 }

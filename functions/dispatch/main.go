@@ -33,13 +33,13 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	tables, keys := c.Tables(), kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now)
 	rows, blobs := dynamo.New(tables), s3.New(c.AWS, c.Bucket, c.Local)
-	lists := &lookup.Cache{Store: rows.Recipients, Blobs: blobs, Now: time.Now}
+	lists := &lookup.Cache{Store: rows.RecipientStore, Blobs: blobs, Now: time.Now}
 	service := wired.Complete(&dispatch.Service{
 		Tokens:      &accesstoken.Verifier{Keys: keys, Now: time.Now},
-		Store:       rows.Campaigns,
+		Store:       rows.CampaignStore,
 		Blobs:       blobs,
 		Releases:    releasescheduler.New(c),
-		Reach:       reach.Lookup{OptOuts: &optout.Book{Store: rows.Recipients, Now: time.Now}, Lists: lists},
+		Reach:       reach.Lookup{OptOuts: &optout.Book{Store: rows.RecipientStore, Now: time.Now}, Lists: lists},
 		ListNames:   lists.Names,
 		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 		Limiter:     &dispatch.Limiter{Limit: c.TenantDispatch, Calls: dynamo.NewAuthStore(tables), Timeout: limiterTimeout},

@@ -21,7 +21,7 @@ func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	hook := wired.Complete(&events.Hook{
-		Agents: dynamo.New(c.Tables()).Tenants, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Events: sqs.New(c.AWS, c.EventsQueueURL, time.Now), Now: time.Now,
+		Agents: dynamo.New(c.Tables()).TenantStore, Blobs: s3.New(c.AWS, c.Bucket, c.Local), Events: sqs.New(c.AWS, c.EventsQueueURL, time.Now), Now: time.Now,
 	})
 	mux := http.NewServeMux()
 	mux.Handle("POST /{agentId}", httpapi.HandlerFunc(hook.ServeEvent))

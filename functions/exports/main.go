@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
@@ -27,7 +26,7 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
 	maker := wired.Complete(&exports.Maker{
-		Store: stores.NewMaker(dynamo.New(c.Tables())),
+		Store: dynamo.New(c.Tables()),
 		Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks: sqs.New(c.AWS, c.ExportsQueueURL, time.Now), Now: time.Now, PartSize: exports.PartSize,
 	})

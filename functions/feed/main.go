@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"campaign-dispatch/internal/app"
-	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/base/wired"
@@ -18,7 +17,6 @@ import (
 func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
-	rows := dynamo.New(c.Tables())
-	feeder := wired.Complete(&feed.Feeder{Store: stores.NewFeed(rows), Queue: sqs.New(c.AWS, c.NotifyQueueURL, time.Now), Now: time.Now})
+	feeder := wired.Complete(&feed.Feeder{Store: dynamo.New(c.Tables()), Queue: sqs.New(c.AWS, c.NotifyQueueURL, time.Now), Now: time.Now})
 	return lambda.NewHandler(dynamo.OfStream(feeder.Handle, sqs.New(c.AWS, c.FeedDeadLettersURL, time.Now)))
 }

@@ -10,7 +10,6 @@ import (
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releasescheduler"
-	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
@@ -35,13 +34,13 @@ func handler(c app.Config) lambda.Handler {
 	debug.SetGCPercent(growth)
 	rows, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
 	worker := wired.Complete(&intake.Worker{
-		Store: stores.NewIntake(rows), Blobs: blobs, Open: blobs.OpenFile, Tasks: sqs.New(c.AWS, c.IntakeQueueURL, time.Now), Now: time.Now,
+		Store: rows, Blobs: blobs, Open: blobs.OpenFile, Tasks: sqs.New(c.AWS, c.IntakeQueueURL, time.Now), Now: time.Now,
 		PartLines: campaign.MaxMessages,
 		Dispatch: wired.Complete(&dispatch.Service{
-			Store: rows.Campaigns, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
+			Store: rows, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 			Reach: reach.Lookup{
-				OptOuts: &optout.Book{Store: rows.Recipients, Now: time.Now},
-				Lists:   &lookup.Cache{Store: rows.Recipients, Blobs: blobs, Now: time.Now},
+				OptOuts: &optout.Book{Store: rows, Now: time.Now},
+				Lists:   &lookup.Cache{Store: rows, Blobs: blobs, Now: time.Now},
 			},
 			Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 		}, "Tokens", "ListNames", "Limiter"),

@@ -20,16 +20,9 @@ import (
 // connections is the number of idle connections that are kept to one endpoint.
 const connections = 32
 
-type deliveries struct {
-	*dynamo.BatchStore
-	*dynamo.DeliveryStore
-	*dynamo.RecipientStore
-	*dynamo.ContentStore
-}
-
+// endpoints also counts the posts to each endpoint.
 type endpoints struct {
-	*dynamo.EndpointStore
-	*dynamo.DeliveryStore
+	*dynamo.Stores
 	*webhook.PostSums
 }
 
@@ -40,8 +33,8 @@ func main() { app.Start(handler) }
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	notifier := wired.Complete(&webhook.Notifier{
-		Store:     deliveries{stores.Batches, stores.Deliveries, stores.Recipients, stores.Contents},
-		Endpoints: endpoints{stores.Endpoints, stores.Deliveries, &webhook.PostSums{Store: stores.Outcomes}},
+		Store:     stores,
+		Endpoints: endpoints{stores, &webhook.PostSums{Store: stores}},
 		Blobs:     s3.New(c.AWS, c.Bucket, c.Local),
 		Notify:    sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
 		HTTP:      netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),

@@ -18,20 +18,13 @@ import (
 	"campaign-dispatch/internal/reach/optout"
 )
 
-type rows struct {
-	*dynamo.BatchStore
-	*dynamo.RecipientStore
-	*dynamo.OutcomeStore
-	*dynamo.TenantStore
-}
-
 func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	applier := wired.Complete(&outcome.Applier{
-		Store: rows{stores.Batches, stores.Recipients, stores.Outcomes, stores.Tenants}, Contents: s3.New(c.AWS, c.Bucket, c.Local),
-		OptOuts:  &optout.Book{Store: stores.Recipients, Now: time.Now},
+		Store: stores, Contents: s3.New(c.AWS, c.Bucket, c.Local),
+		OptOuts:  &optout.Book{Store: stores, Now: time.Now},
 		Recorder: recorder.New(c, stores),
 	})
 	return lambda.NewHandler(sqs.CountingBatchHandler(applier.Handle, (*reaction.EventTask).Received))

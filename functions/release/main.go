@@ -14,19 +14,12 @@ import (
 	"campaign-dispatch/internal/send/release"
 )
 
-type rows struct {
-	*dynamo.BatchStore
-	*dynamo.TenantStore
-	*dynamo.ContentStore
-	*dynamo.SettingStore
-}
-
 func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	releaser := wired.Complete(&release.Releaser{
-		Store:      rows{stores.Batches, stores.Tenants, stores.Contents, stores.Settings},
+		Store:      stores,
 		Frames:     sqs.New(c.AWS, c.SendQueueURL, time.Now),
 		Releases:   sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
 		SweepAfter: c.SweepAfter, Now: time.Now,

@@ -20,20 +20,13 @@ import (
 // concurrency is the number of messages that are revoked at once.
 const concurrency = 32
 
-type rows struct {
-	*dynamo.BatchStore
-	*dynamo.CampaignStore
-	*dynamo.TenantStore
-	*dynamo.OutcomeStore
-}
-
 func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	stores, keys := dynamo.New(c.Tables()), ssm.New(c.AWS, time.Now)
 	revokes := sqs.New(c.AWS, c.RevokeQueueURL, time.Now)
 	canceller := wired.Complete(&control.Canceller{
-		Store: rows{stores.Batches, stores.Campaigns, stores.Tenants, stores.Outcomes}, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
+		Store: stores, Blobs: s3.New(c.AWS, c.Bucket, c.Local),
 		Tasks:       revokes,
 		Retries:     revokes,
 		Recorder:    recorder.New(c, stores),

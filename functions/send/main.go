@@ -23,13 +23,6 @@ import (
 // concurrency is the number of messages that are sent at once.
 const concurrency = 64
 
-type rows struct {
-	*dynamo.BatchStore
-	*dynamo.TenantStore
-	*dynamo.OutcomeStore
-	*dynamo.ContentStore
-}
-
 func main() { app.Start(handler) }
 
 // The function's timeout must be well over 12 seconds, which the sender reserves for messages that it has begun to
@@ -38,13 +31,13 @@ func handler(c app.Config) lambda.Handler {
 	stores, keys := dynamo.New(c.Tables()), ssm.New(c.AWS, time.Now)
 	blobs := s3.New(c.AWS, c.Bucket, c.Local)
 	sender := wired.Complete(&send.Sender{
-		Store:    rows{stores.Batches, stores.Tenants, stores.Outcomes, stores.Contents},
+		Store:    stores,
 		Blobs:    blobs,
 		Provider: &rcs.Client{URL: c.RCSURL, Keys: keys, HTTP: rcs.NewHTTPClient(concurrency), Now: time.Now},
 		Recorder: recorder.New(c, stores),
 		Reach: reach.Lookup{
-			OptOuts: &optout.Book{Store: stores.Recipients, Now: time.Now},
-			Lists:   &lookup.Cache{Store: stores.Recipients, Blobs: blobs, Now: time.Now},
+			OptOuts: &optout.Book{Store: stores, Now: time.Now},
+			Lists:   &lookup.Cache{Store: stores, Blobs: blobs, Now: time.Now},
 		},
 		Queue:       sqs.New(c.AWS, c.SendQueueURL, time.Now),
 		LinkURL:     c.LinkURL,

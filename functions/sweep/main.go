@@ -20,22 +20,6 @@ import (
 	"campaign-dispatch/internal/sweep"
 )
 
-type due struct {
-	*dynamo.BatchStore
-	*dynamo.DeliveryStore
-	*dynamo.TenantStore
-	*dynamo.OutcomeStore
-	*dynamo.FileStore
-	*dynamo.ContentStore
-}
-
-type history struct {
-	*dynamo.CampaignStore
-	*dynamo.OutcomeStore
-	*dynamo.RecipientStore
-	*dynamo.TenantStore
-}
-
 // event is an event of a schedule.
 type event struct {
 	sweep.Part
@@ -49,10 +33,10 @@ func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
 	frames := sqs.New(c.AWS, c.SendQueueURL, time.Now)
 	sweeper := wired.Complete(&sweep.Sweeper{
-		Store:    due{stores.Batches, stores.Deliveries, stores.Tenants, stores.Outcomes, stores.Files, stores.Contents},
+		Store:    stores,
 		Recorder: recorder.New(c, stores),
-		Expire:   (&expiry.Expirer{Store: stores.Erasure, Now: time.Now}).ExpireIfDue,
-		Recount:  (&recount.Recounter{Store: history{stores.Campaigns, stores.Outcomes, stores.Recipients, stores.Tenants}, Now: time.Now}).Recount,
+		Expire:   (&expiry.Expirer{Store: stores, Now: time.Now}).ExpireIfDue,
+		Recount:  (&recount.Recounter{Store: stores, Now: time.Now}).Recount,
 		Releases: sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
 		Frames:   frames, Queued: frames.Waiting,
 		Notify:  sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
@@ -61,7 +45,7 @@ func handler(c app.Config) lambda.Handler {
 		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
 		SweepAfter: c.SweepAfter, Now: time.Now,
 	})
-	cleaner := &book.Cleaner{Rows: stores.Recipients, Objects: s3.New(c.AWS, c.Bucket, c.Local), Now: time.Now}
+	cleaner := &book.Cleaner{Rows: stores, Objects: s3.New(c.AWS, c.Bucket, c.Local), Now: time.Now}
 	return lambda.NewHandler(func(ctx context.Context, e event) error {
 		if e.UnusedSegments {
 			_, err := cleaner.Clean(ctx)

@@ -11,7 +11,6 @@ import (
 
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/send/outgoing"
 )
@@ -44,16 +43,12 @@ func cancelBatches(ctx context.Context, cancel cancelBatch, c campaign.Campaign,
 
 // CancellerStore stores campaigns, their batches and the outcomes of their messages.
 type CancellerStore interface {
+	port.OpenBatches
+
 	// Campaign returns a campaign with its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	// LedgerHead returns the states of a batch, zero for none. The error wraps campaign.ErrExpired if the batch has expired.
-	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	// Route returns how a tenant sends through an agent. Without an existing agent, it is paused.
 	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
-	// PostponeCheck sets when sweep checks a batch, and what it waits for, if its check is unchanged. It reports whether it did.
-	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	// CancelBatch cancels a batch, and keeps the first time. An ended batch is unchanged, which is not an error.
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
 	// FinishMove returns the batches that an open move had left. The error wraps campaign.ErrNotFound for no campaign.

@@ -35,19 +35,15 @@ func (s *Service) ServeResume(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) servePause(
 	w http.ResponseWriter, r *http.Request, change func(context.Context, campaign.ID) (campaign.Campaign, error),
 ) error {
-	tenant, err := s.tenant(r)
+	id, _, err := s.open(r)
 	if err != nil {
 		return err
 	}
-	if _, err := readSwitches(r); err != nil {
-		return err
-	}
-	id := r.PathValue("campaignId")
-	c, err := change(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id})
+	c, err := change(r.Context(), id)
 	if err != nil {
 		return err
 	}
-	httpapi.WriteJSON(w, http.StatusOK, pauseAnswer{id, c.Status(), c.PausedSince()})
+	httpapi.WriteJSON(w, http.StatusOK, pauseAnswer{id.CampaignID, c.Status(), c.PausedSince()})
 	return nil
 }
 
@@ -80,10 +76,7 @@ func (s *Service) Pause(ctx context.Context, id campaign.ID) (campaign.Campaign,
 func (s *Service) pause(ctx context.Context, c campaign.Campaign) (campaign.Campaign, error) {
 	since, err := s.Store.PauseCampaign(ctx, c.ID, s.Now().Truncate(time.Millisecond))
 	if errors.Is(err, campaign.ErrTooManyPaused) {
-		return c, &httpapi.Problem{
-			Status: http.StatusConflict, Code: "too_many_paused",
-			Detail: fmt.Sprintf("The company has %d paused campaigns. Resume or cancel some.", campaign.MaxPaused),
-		}
+		return c, httpapi.Conflict("too_many_paused", fmt.Sprintf("The company has %d paused campaigns. Resume or cancel some.", campaign.MaxPaused))
 	}
 	if errors.Is(err, campaign.ErrCompleted) { // since it was read
 		return c, nothingToPause()
@@ -113,10 +106,7 @@ func (*Service) MayPause(c campaign.Campaign) error {
 }
 
 func nothingToPause() error {
-	return &httpapi.Problem{
-		Status: http.StatusConflict, Code: "campaign_completed",
-		Detail: "The campaign is completed. There is nothing to pause.",
-	}
+	return httpapi.Conflict("campaign_completed", "The campaign is completed. There is nothing to pause.")
 }
 
 // Resume ends the pause of a campaign, and returns it. Sweep queues its messages within two minutes. A campaign

@@ -26,11 +26,8 @@ type rescheduleAnswer struct {
 // ServeReschedule changes the due time of a batch that was not released. The trigger
 // for the old time has no effect.
 func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error {
-	tenant, err := s.tenant(r)
+	id, _, err := s.open(r)
 	if err != nil {
-		return err
-	}
-	if _, err := readSwitches(r); err != nil {
 		return err
 	}
 	body, err := httpapi.JSONBody(r, maxBody)
@@ -41,12 +38,11 @@ func (s *Service) ServeReschedule(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	id := r.PathValue("campaignId")
-	b, err := s.RescheduleBatch(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id}, batch, schedule)
+	b, err := s.RescheduleBatch(r.Context(), id, batch, schedule)
 	if err != nil {
 		return err
 	}
-	httpapi.WriteJSON(w, http.StatusOK, rescheduleAnswer{id, b.BatchID, b.Name, campaign.StatusScheduled, b.Due})
+	httpapi.WriteJSON(w, http.StatusOK, rescheduleAnswer{id.CampaignID, b.BatchID, b.Name, campaign.StatusScheduled, b.Due})
 	return nil
 }
 

@@ -74,9 +74,14 @@ func (s *Service) Register(mux *http.ServeMux) {
 	mux.Handle(path+"/reschedule", httpapi.HandlerFunc(s.ServeReschedule))
 }
 
-func (s *Service) tenant(r *http.Request) (string, error) {
+// open returns the campaign of a request, and whether its sent messages are to be revoked.
+func (s *Service) open(r *http.Request) (id campaign.ID, revoke bool, err error) {
 	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
-	return claims.Tenant, err
+	if err != nil {
+		return id, false, err
+	}
+	revoke, err = readSwitches(r)
+	return campaign.ID{Tenant: claims.Tenant, CampaignID: r.PathValue("campaignId")}, revoke, err
 }
 
 // find reads a campaign, also one that is unsent. The ID's case does not matter.
@@ -111,20 +116,15 @@ type Cancelled struct {
 
 // ServeCancel cancels a campaign; the Canceller completes the cancellation.
 func (s *Service) ServeCancel(w http.ResponseWriter, r *http.Request) error {
-	tenant, err := s.tenant(r)
+	id, revoke, err := s.open(r)
 	if err != nil {
 		return err
 	}
-	revoke, err := readSwitches(r)
+	done, err := s.Cancel(r.Context(), id, revoke)
 	if err != nil {
 		return err
 	}
-	id := r.PathValue("campaignId")
-	done, err := s.Cancel(r.Context(), campaign.ID{Tenant: tenant, CampaignID: id}, revoke)
-	if err != nil {
-		return err
-	}
-	httpapi.WriteJSON(w, http.StatusAccepted, cancelAnswer{id, "cancelling", done.Revokes, done.Sent, done.Unsent(), done.NotAccepted})
+	httpapi.WriteJSON(w, http.StatusAccepted, cancelAnswer{id.CampaignID, "cancelling", done.Revokes, done.Sent, done.Unsent(), done.NotAccepted})
 	return nil
 }
 
@@ -152,10 +152,7 @@ func (s *Service) Cancel(ctx context.Context, id campaign.ID, revoke bool) (done
 // or nil. It changes nothing.
 func (*Service) MayCancel(c campaign.Campaign) error {
 	if c.Status() == campaign.StatusCompleted {
-		return &httpapi.Problem{
-			Status: http.StatusConflict, Code: "campaign_completed",
-			Detail: "The campaign is completed. There is nothing to cancel.",
-		}
+		return httpapi.Conflict("campaign_completed", "The campaign is completed. There is nothing to cancel.")
 	}
 	return nil
 }
@@ -218,11 +215,11 @@ func explain(err error) error {
 // missing one returns a *httpapi.Problem.
 func (s *Service) Unsent(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	sub, err := s.Store.Submission(ctx, id)
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && sub.State != submission.StateSending && sub.State != submission.StateInterrupted {
-		return campaign.Campaign{}, httpapi.NoCampaign()
+	if err == nil && sub.State != submission.StateSending && sub.State != submission.StateInterrupted {
+		err = campaign.ErrNotFound
 	}
 	if err != nil {
-		return campaign.Campaign{}, fmt.Errorf("control: %w", err)
+		return campaign.Campaign{}, httpapi.Missing("control", err, httpapi.NoCampaign())
 	}
 	return campaign.Campaign{ID: id, Name: sub.Name, AskedBy: sub.Approval.Asker(), Submission: sub.Totals()}, nil
 }

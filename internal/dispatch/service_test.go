@@ -86,7 +86,7 @@ func newBench(t *testing.T) *bench {
 		t: t, store: store, auth: auth, now: now, tenant: "t-" + rand.Text(), clientID: "rcs_" + rand.Text(),
 		template: newUUID(), plain: newUUID(), handoffs: &handoffs{},
 	}
-	lists := &lookup.Cache{Store: dynamo.New(tables).Recipients, Now: store.Tables().Now}
+	lists := &lookup.Cache{Store: dynamo.New(tables), Now: store.Tables().Now}
 	b.Service = &dispatch.Service{
 		Tokens: holder{claims: accesstoken.Claims{Tenant: b.tenant, ClientID: b.clientID, Scope: account.ScopeDispatch}},
 		Store:  store,

@@ -149,10 +149,8 @@ func tooMany() *httpapi.Problem {
 }
 
 func tooLarge() *httpapi.Problem {
-	return &httpapi.Problem{
-		Status: http.StatusConflict, Code: "too_many_batches",
-		Detail: fmt.Sprintf("The campaign has more than %d batches. Read its messages back in pages instead.", export.MaxBatches),
-	}
+	detail := fmt.Sprintf("The campaign has more than %d batches. Read its messages back in pages instead.", export.MaxBatches)
+	return httpapi.Conflict("too_many_batches", detail)
 }
 
 func invalid(pointer, detail string) *httpapi.Problem {

@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/ledger"
+	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/exports/export"
 )
 
@@ -34,6 +35,8 @@ const (
 // MakerStore reads campaigns and keeps the progress of exports.
 type MakerStore interface {
 	ledger.TapLogs
+	port.SentBatches
+
 	// Export returns an export. The error wraps campaign.ErrNotFound if there is none.
 	Export(ctx context.Context, id string) (export.Export, error)
 	// ExportSnapshot returns the batches of an export by ordinal. The error wraps campaign.ErrNotFound if there is none.
@@ -44,20 +47,15 @@ type MakerStore interface {
 	FreeExportSlot(ctx context.Context, e export.Export) error
 	// Dispatched returns a campaign without its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	// Changes returns up to limit changes after a sequence. The error wraps campaign.ErrExpired if the batch has expired.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
-	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
 // MakerBlobs reads payloads and error files, and writes files in parts.
 type MakerBlobs interface {
-	// Get returns an object. The error wraps campaign.ErrNotFound if there is none.
-	Get(ctx context.Context, key string) ([]byte, error)
-	// GetRange returns the bytes [from, to). The error wraps campaign.ErrNotFound, or ErrDamaged for an object too short.
-	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
+	port.Blobs
+	payload.Blobs
+
 	// StartFile starts a file of parts that browsers save under a name, and returns the ID of the upload.
 	StartFile(ctx context.Context, key, contentType, name string) (upload string, err error)
 	// PutPart uploads or replaces a part. The error wraps campaign.ErrNotFound if there is no such upload.
@@ -68,10 +66,6 @@ type MakerBlobs interface {
 	AbortFile(ctx context.Context, key, upload string) error
 	// Exists reports whether there is an object.
 	Exists(ctx context.Context, key string) (bool, error)
-	// Put writes an object, or replaces it.
-	Put(ctx context.Context, key string, body []byte, contentType string) error
-	// Delete deletes an object. A missing one is not an error.
-	Delete(ctx context.Context, key string) error
 }
 
 // Maker writes the files of exports.

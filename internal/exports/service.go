@@ -103,11 +103,8 @@ func (s *Service) CreateRecipients(ctx context.Context, id campaign.ID, exportID
 
 func (s *Service) start(ctx context.Context, id campaign.ID, e export.Export) (export.Export, error) {
 	c, err := s.Store.Campaign(ctx, id)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return e, httpapi.NoCampaign()
-	}
 	if err != nil {
-		return e, fmt.Errorf("export: %w", err)
+		return e, httpapi.Missing("export", err, httpapi.NoCampaign())
 	}
 	now := s.Now()
 	e.ID, e.Secret, e.State = c.ID, random.Token(secretSize), export.Pending

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"campaign-dispatch/internal/campaign"
 )
 
 const maxViolations = 100
@@ -67,6 +69,17 @@ func NoCampaign() *Problem {
 	return NotFound("campaign_not_found", "There is no campaign with this ID.")
 }
 
+// Missing returns problem for an error that wraps campaign.ErrNotFound, and another error with what was being done.
+func Missing(doing string, err error, problem *Problem) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, campaign.ErrNotFound):
+		return problem
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
 // IsGone reports whether an error is the problem of something that was deleted at the end of its retention.
 func IsGone(err error) bool {
 	problem, ok := errors.AsType[*Problem](err)
@@ -87,6 +100,11 @@ func KeyReused(what, call string) *Problem {
 // BadRequest returns the problem of an invalid request.
 func BadRequest(code, detail string) *Problem {
 	return &Problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
+}
+
+// Conflict returns the problem of a request that the state of a resource does not allow.
+func Conflict(code, detail string) *Problem {
+	return &Problem{Status: http.StatusConflict, Code: code, Detail: detail}
 }
 
 // Refuse returns a problem with one violation.

@@ -1,6 +1,10 @@
 package insight
 
-import "campaign-dispatch/internal/campaign"
+import (
+	"cmp"
+
+	"campaign-dispatch/internal/campaign"
+)
 
 // Step is a step of the messages of a campaign. It includes the messages of the next steps.
 type Step string
@@ -17,17 +21,13 @@ const (
 	StepOptOuts   Step = "opt_outs" // of recipients, see Results.OptOuts
 )
 
-// Base returns the step that the rate of a step is a part of. It is the same wherever a rate is shown.
-func (s Step) Base() Step {
-	switch s {
-	case StepDelivered:
-		return StepSent
-	case StepRead, StepTapped, StepClicked, StepOptOuts:
-		return StepDelivered
-	case StepPeople, StepAccepted, StepSent:
-	}
-	return StepPeople
+// bases are the steps that rates are a part of, where that is not all people.
+var bases = map[Step]Step{
+	StepDelivered: StepSent, StepRead: StepDelivered, StepTapped: StepDelivered, StepClicked: StepDelivered, StepOptOuts: StepDelivered,
 }
+
+// Base returns the step that the rate of a step is a part of. It is the same wherever a rate is shown.
+func (s Step) Base() Step { return cmp.Or(bases[s], StepPeople) }
 
 // Rate is N messages of a step as a part of the Of messages of its base.
 type Rate struct {

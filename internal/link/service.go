@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
@@ -19,12 +18,10 @@ import (
 
 // Store reads batches and templates.
 type Store interface {
+	port.SentBatches
+
 	// FindBatch returns the batch with a key. The error wraps campaign.ErrNotFound if there is none.
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
-	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
 // Service serves links.
@@ -34,14 +31,11 @@ type Service struct {
 	Events port.Queue
 	Now    func() time.Time
 
-	templates cache.Cache[campaign.VersionKey, campaign.Template]
+	templates port.Templates
 }
 
-const (
-	maxTemplates = 500 // size of the template cache
-	// queueFor is the timeout of queueing a click. The recipient waits for it.
-	queueFor = 2 * time.Second
-)
+// queueFor is the timeout of queueing a click. The recipient waits for it.
+const queueFor = 2 * time.Second
 
 // errInvalid reports a link that this service did not make. Its batch may also be deleted.
 var errInvalid = errors.New("no such link")
@@ -77,7 +71,7 @@ func (s *Service) ServeLink(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *Service) find(ctx context.Context, token string) (l reaction.Link, b campaign.Batch, err error) {
+func (s *Service) find(ctx context.Context, token string) (l reaction.Tap, b campaign.Batch, err error) {
 	l, proof, ok := reaction.ParseLinkToken(token)
 	if !ok {
 		return l, b, errInvalid
@@ -98,8 +92,8 @@ func (s *Service) find(ctx context.Context, token string) (l reaction.Link, b ca
 	return l, b, nil
 }
 
-func (s *Service) target(ctx context.Context, l reaction.Link, b campaign.Batch) (string, error) {
-	template, err := s.template(ctx, b)
+func (s *Service) target(ctx context.Context, l reaction.Tap, b campaign.Batch) (string, error) {
+	template, err := s.templates.Of(ctx, s.Store, b, s.Now())
 	var m campaign.Message
 	if err == nil {
 		m, err = payload.LatestMessage(ctx, s.Store.Batch, s.Blobs, b, l.Index) // not cached: an erasure ends it
@@ -120,15 +114,8 @@ func (s *Service) target(ctx context.Context, l reaction.Link, b campaign.Batch)
 	return target, nil
 }
 
-func (s *Service) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
-	key := b.VersionKey()
-	return s.templates.Get(key, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
-		return s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
-	})
-}
-
 // queueClick queues the click. The recipient is redirected even if that fails.
-func (s *Service) queueClick(ctx context.Context, l reaction.Link, b campaign.Batch) {
+func (s *Service) queueClick(ctx context.Context, l reaction.Tap, b campaign.Batch) {
 	ctx, cancel := context.WithTimeout(ctx, queueFor)
 	defer cancel()
 	task := reaction.EventTask{

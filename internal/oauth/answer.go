@@ -14,42 +14,42 @@ import (
 // failure is an error response of RFC 6749 §5.2.
 type failure struct {
 	status      int
-	code        string
-	description string
+	Code        string        `json:"error"`
+	Description string        `json:"error_description"`
 	retryAfter  time.Duration // 0 for no Retry-After
 }
 
-func (f *failure) Error() string { return f.code }
+func (f *failure) Error() string { return f.Code }
 
 func invalidRequest(description string) *failure {
-	return &failure{status: http.StatusBadRequest, code: "invalid_request", description: description}
+	return &failure{status: http.StatusBadRequest, Code: "invalid_request", Description: description}
 }
 
 func invalidClient() *failure {
 	return &failure{
-		status: http.StatusUnauthorized, code: "invalid_client",
-		description: "The client is unknown, its secret is wrong, or its credential was revoked.",
+		status: http.StatusUnauthorized, Code: "invalid_client",
+		Description: "The client is unknown, its secret is wrong, or its credential was revoked.",
 	}
 }
 
 func invalidGrant() *failure {
 	return &failure{
-		status: http.StatusUnauthorized, code: "invalid_grant",
-		description: "The refresh token is invalid, expired, revoked or already used. Authenticate with client_credentials.",
+		status: http.StatusUnauthorized, Code: "invalid_grant",
+		Description: "The refresh token is invalid, expired, revoked or already used. Authenticate with client_credentials.",
 	}
 }
 
 func tooManyRequests(wait time.Duration) *failure {
 	return &failure{
-		status: http.StatusTooManyRequests, code: "too_many_requests",
-		description: "More than 10 requests within a minute. Keep an access token for its hour.", retryAfter: wait,
+		status: http.StatusTooManyRequests, Code: "too_many_requests",
+		Description: "More than 10 requests within a minute. Keep an access token for its hour.", retryAfter: wait,
 	}
 }
 
 func tooManyFailures(wait time.Duration) *failure {
 	return &failure{
-		status: http.StatusTooManyRequests, code: "too_many_requests",
-		description: "Too many failed requests from this address within a minute: more than 10 for this client, or more than 60 in all.",
+		status: http.StatusTooManyRequests, Code: "too_many_requests",
+		Description: "Too many failed requests from this address within a minute: more than 10 for this client, or more than 60 in all.",
 		retryAfter:  wait,
 	}
 }
@@ -57,8 +57,8 @@ func tooManyFailures(wait time.Duration) *failure {
 // unavailable is the failure for errors that the client did not cause.
 func unavailable() *failure {
 	return &failure{
-		status: http.StatusServiceUnavailable, code: "temporarily_unavailable",
-		description: "The service could not complete the request. Try again.", retryAfter: time.Second,
+		status: http.StatusServiceUnavailable, Code: "temporarily_unavailable",
+		Description: "The service could not complete the request. Try again.", retryAfter: time.Second,
 	}
 }
 
@@ -69,11 +69,6 @@ type tokenResponse struct {
 	ExpiresIn    int    `json:"expires_in"`
 	RefreshToken string `json:"refresh_token"`
 	Scope        string `json:"scope"`
-}
-
-type errorResponse struct {
-	Error       string `json:"error"`
-	Description string `json:"error_description"`
 }
 
 // answerError writes the error response to a token request. An error that is not a
@@ -87,9 +82,9 @@ func answerError(w http.ResponseWriter, r *http.Request, err error) {
 	if f.retryAfter > 0 {
 		w.Header().Set("Retry-After", retry.Header(f.retryAfter))
 	}
-	if f.code == "invalid_client" && usesBasic(r) {
+	if f.Code == "invalid_client" && usesBasic(r) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="campaign-dispatch", charset="UTF-8"`)
 	}
-	metrics.Kind(r.Context(), f.code, 1)
-	httpapi.WriteJSON(w, f.status, errorResponse{Error: f.code, Description: f.description})
+	metrics.Kind(r.Context(), f.Code, 1)
+	httpapi.WriteJSON(w, f.status, f)
 }

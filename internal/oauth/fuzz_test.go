@@ -24,7 +24,7 @@ func FuzzReadTokenRequest(f *testing.F) {
 		q, err := readRequest(r)
 		if err != nil {
 			f, ok := errors.AsType[*failure](err)
-			if !ok || f.status != http.StatusBadRequest && f.status != http.StatusUnauthorized || f.code == "" {
+			if !ok || f.status != http.StatusBadRequest && f.status != http.StatusUnauthorized || f.Code == "" {
 				t.Errorf("failed by %#v", err)
 			}
 			answerError(httptest.NewRecorder(), r, err)

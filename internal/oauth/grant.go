@@ -205,8 +205,8 @@ func narrow(granted, asked string) (string, error) {
 	}
 	if common(asked, granted) != strings.Join(wanted, " ") {
 		return "", &failure{
-			status: http.StatusBadRequest, code: "invalid_scope",
-			description: "The scope is unknown, or exceeds what the client was granted.",
+			status: http.StatusBadRequest, Code: "invalid_scope",
+			Description: "The scope is unknown, or exceeds what the client was granted.",
 		}
 	}
 	return strings.Join(wanted, " "), nil

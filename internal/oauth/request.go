@@ -29,19 +29,10 @@ type tokenRequest struct {
 
 // parameter returns the field for a parameter name, or nil if the name is unknown.
 func (q *tokenRequest) parameter(name string) *string {
-	switch name {
-	case "grant_type":
-		return &q.GrantType
-	case "client_id":
-		return &q.ClientID
-	case "client_secret":
-		return &q.ClientSecret
-	case "refresh_token":
-		return &q.RefreshToken
-	case "scope":
-		return &q.Scope
-	}
-	return nil
+	return map[string]*string{
+		"grant_type": &q.GrantType, "client_id": &q.ClientID, "client_secret": &q.ClientSecret, "refresh_token": &q.RefreshToken,
+		"scope": &q.Scope,
+	}[name]
 }
 
 // readRequest parses a token request, JSON or form, with client authentication in the
@@ -182,8 +173,8 @@ func (q *tokenRequest) validate() error {
 	names, known := needed[q.GrantType]
 	if !known {
 		return &failure{
-			status: http.StatusBadRequest, code: "unsupported_grant_type",
-			description: "The grant_type must be client_credentials or refresh_token.",
+			status: http.StatusBadRequest, Code: "unsupported_grant_type",
+			Description: "The grant_type must be client_credentials or refresh_token.",
 		}
 	}
 	for _, name := range names {

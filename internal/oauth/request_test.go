@@ -135,8 +135,8 @@ func TestReadRequest_Invalid(t *testing.T) {
 			if !errors.As(err, &f) {
 				t.Fatalf("got %+v and error %v, want a failure", got, err)
 			}
-			if f.status != test.status || f.code != test.code {
-				t.Errorf("got %d %s, want %d %s", f.status, f.code, test.status, test.code)
+			if f.status != test.status || f.Code != test.code {
+				t.Errorf("got %d %s, want %d %s", f.status, f.Code, test.status, test.code)
 			}
 		})
 	}
@@ -163,7 +163,7 @@ func TestReadRequest_Encoded(t *testing.T) {
 			r.Header.Set("Content-Encoding", test.encoding)
 			_, err := readRequest(r)
 			var f *failure
-			if errors.As(err, &f) != (test.refused != "") || f != nil && !strings.Contains(f.description, test.refused) {
+			if errors.As(err, &f) != (test.refused != "") || f != nil && !strings.Contains(f.Description, test.refused) {
 				t.Errorf("refused with %+v, want %q", f, test.refused)
 			}
 		})

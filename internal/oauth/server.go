@@ -68,7 +68,7 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		answerError(w, r, &failure{
-			status: http.StatusMethodNotAllowed, code: "invalid_request", description: "The token endpoint takes POST only.",
+			status: http.StatusMethodNotAllowed, Code: "invalid_request", Description: "The token endpoint takes POST only.",
 		})
 		return nil
 	}

@@ -249,22 +249,19 @@ func drop(ctx context.Context, reason string, events int) {
 	slog.WarnContext(ctx, "events dropped", "reason", reason, "events", events)
 }
 
+// outcomes are those of the events about a message. If its revocation failed, it may have been delivered: wait for that event.
+var outcomes = map[reaction.EventKind]campaign.Outcome{
+	reaction.EventDelivered: campaign.OutcomeDelivered, reaction.EventRead: campaign.OutcomeRead, reaction.EventExpired: campaign.OutcomeExpired,
+}
+
 // changeOf returns the change that an event causes for the message at index, false if none.
 func changeOf(b campaign.Batch, index int, t reaction.EventTask) (campaign.Change, bool) {
-	c := campaign.Change{Index: index, At: t.At}
-	switch t.Kind {
-	case reaction.EventDelivered:
-		c.Outcome = campaign.OutcomeDelivered
-	case reaction.EventRead:
-		c.Outcome = campaign.OutcomeRead
-	case reaction.EventExpired:
-		c.Outcome, c.Code = campaign.OutcomeExpired, campaign.CodeTTLPassed
+	c := campaign.Change{Index: index, At: t.At, Outcome: outcomes[t.Kind]}
+	if c.Outcome == campaign.OutcomeExpired {
+		c.Code = campaign.CodeTTLPassed
 		if b.Revoke && t.At.After(b.CancelledAt) {
 			c.Outcome, c.Code = campaign.OutcomeRevoked, campaign.CodeCancelled
 		}
-	case reaction.EventRevokeFailed, reaction.EventReply, reaction.EventOptOut, reaction.EventOptIn, reaction.EventClick,
-		reaction.EventPaused, reaction.EventResumed:
-		return c, false // it may have been delivered: wait for that event
 	}
 	return c, c.Outcome != ""
 }

@@ -159,47 +159,25 @@ func (r *Recorder) queueCompletedWebhook(ctx context.Context, id campaign.ID, pr
 
 // announce writes the deliveries of a campaign's event. A repeated call creates the same event.
 func (r *Recorder) announce(ctx context.Context, id campaign.ID, kind delivery.Kind, eventID string, at time.Time) error {
-	deliveries, err := r.newDeliveries(ctx, id.Tenant, kind, subscribers(kind))
+	blob := "events/" + strings.TrimPrefix(string(kind), "campaign.") + "/" + eventID
+	h := delivery.Event{Kind: kind, EventID: eventID, At: at, CampaignID: id.CampaignID}
+	return r.queueEvent(ctx, r.Blobs, id.Tenant, blob, h, subscribers(kind))
+}
+
+// queueEvent writes a webhook event, and its deliveries to the endpoints that want it, and queues these.
+func (r *Recorder) queueEvent(
+	ctx context.Context, contents port.BlobWriter, tenant, blob string, h delivery.Event, wants func(delivery.Endpoint) bool,
+) error {
+	deliveries, err := r.newDeliveries(ctx, delivery.Delivery{Tenant: tenant, Kind: h.Kind, Blob: blob}, wants)
 	if err != nil || len(deliveries) == 0 {
 		return err
 	}
-	blob := "events/" + strings.TrimPrefix(string(kind), "campaign.") + "/" + eventID
-	body, err := json.Marshal(delivery.Event{Kind: kind, EventID: eventID, At: at, CampaignID: id.CampaignID})
+	body, err := json.Marshal(h)
 	if err != nil {
 		return err
 	}
-	if err := r.Blobs.Put(ctx, blob, body, "application/json"); err != nil {
+	if err := contents.Put(ctx, blob, body, "application/json"); err != nil {
 		return err
-	}
-	return r.enqueue(ctx, deliveries, blob)
-}
-
-func subscribers(kind delivery.Kind) func(delivery.Endpoint) bool {
-	return func(e delivery.Endpoint) bool { return e.Subscribes(kind) }
-}
-
-// newDeliveries returns a new delivery of the kind for each endpoint that wants it.
-func (r *Recorder) newDeliveries(
-	ctx context.Context, tenant string, kind delivery.Kind, wants func(delivery.Endpoint) bool,
-) (deliveries []delivery.Delivery, err error) {
-	endpoints, err := r.endpointsOf(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range endpoints {
-		if wants(e) {
-			deliveries = append(deliveries, delivery.Delivery{
-				Tenant: tenant, EndpointID: e.ID, Kind: kind, Next: r.Now().Add(r.SweepAfter), ExpiresAt: r.Now().Add(campaign.EventLife),
-			})
-		}
-	}
-	return deliveries, nil
-}
-
-func (r *Recorder) enqueue(ctx context.Context, deliveries []delivery.Delivery, blob string) error {
-	for i := range deliveries {
-		deliveries[i].Blob = blob
-		deliveries[i] = deliveries[i].Identified()
 	}
 	if err := r.Store.AddDeliveries(ctx, deliveries); err != nil {
 		return err
@@ -208,11 +186,29 @@ func (r *Recorder) enqueue(ctx context.Context, deliveries []delivery.Delivery, 
 	return nil
 }
 
+func subscribers(kind delivery.Kind) func(delivery.Endpoint) bool {
+	return func(e delivery.Endpoint) bool { return e.Subscribes(kind) }
+}
+
+// newDeliveries returns a delivery like of for each endpoint that wants it.
+func (r *Recorder) newDeliveries(
+	ctx context.Context, of delivery.Delivery, wants func(delivery.Endpoint) bool,
+) (deliveries []delivery.Delivery, err error) {
+	endpoints, err := r.endpointsOf(ctx, of.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	of.Next, of.ExpiresAt = r.Now().Add(r.SweepAfter), r.Now().Add(campaign.EventLife)
+	for _, e := range endpoints {
+		if of.EndpointID = e.ID; wants(e) {
+			deliveries = append(deliveries, of.Identified())
+		}
+	}
+	return deliveries, nil
+}
+
 // queueDeliveries queues tasks for the written deliveries. On failure, sweep queues them.
 func (r *Recorder) queueDeliveries(ctx context.Context, deliveries []delivery.Delivery) {
-	if len(deliveries) == 0 {
-		return
-	}
 	tasks := make([]delivery.NotifyTask, len(deliveries))
 	for i, n := range deliveries {
 		tasks[i] = n.Task()

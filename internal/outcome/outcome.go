@@ -16,12 +16,10 @@ import (
 
 // Store stores the ledgers and states of batches.
 type Store interface {
-	// LedgerHead returns the states of a batch, zero for none. The error wraps campaign.ErrExpired if the batch has expired.
-	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
+	port.OpenBatches
+
 	// AppendLedger returns an error that wraps campaign.ErrLostRace if the head was changed concurrently.
 	AppendLedger(ctx context.Context, b campaign.Batch, head ledger.Head, fresh []campaign.Change) (ledger.Head, error)
-	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	// MarkSent moves a batch whose messages all have outcomes to sent, and reports whether it did.
 	MarkSent(ctx context.Context, ref campaign.BatchRef, nextCheck time.Time) (bool, error)
 	// CompleteBatch completes a batch, removes its reservation and frees the unused part of it. It reports whether it did.
@@ -30,8 +28,6 @@ type Store interface {
 	Progress(ctx context.Context, id campaign.ID) (campaign.Progress, error)
 	// EndPause ends the pause of a completed campaign, unless it was resumed or got another batch since p was read.
 	EndPause(ctx context.Context, id campaign.ID, p campaign.Progress) error
-	// PostponeCheck sets when sweep checks a batch if its check is unchanged, and reports whether it did.
-	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	// CloseBatch ends the checks of a batch. The error wraps campaign.ErrLostRace if its reservation has changed.
 	CloseBatch(ctx context.Context, b campaign.Batch, unused campaign.Money) error
 	// Endpoints returns the endpoints of a tenant, disabled ones included.

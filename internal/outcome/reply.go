@@ -291,18 +291,6 @@ func (r *answer) repliesTo(e delivery.Endpoint) bool {
 func (a *Applier) queueWebhook(
 	ctx context.Context, tenant string, t reaction.EventTask, h delivery.Event, wants func(delivery.Endpoint) bool,
 ) error {
-	deliveries, err := a.Recorder.newDeliveries(ctx, tenant, h.Kind, wants)
-	if err != nil || len(deliveries) == 0 {
-		return err
-	}
 	h.EventID = campaign.Digest(tenant + "#" + t.Blob + "#" + string(h.Kind))
-	blob := t.Blob + "." + h.EventID
-	body, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	if err := a.Contents.Put(ctx, blob, body, "application/json"); err != nil {
-		return err
-	}
-	return a.Recorder.enqueue(ctx, deliveries, blob)
+	return a.Recorder.queueEvent(ctx, a.Contents, tenant, t.Blob+"."+h.EventID, h, wants)
 }

@@ -16,8 +16,10 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/account"
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/ledger"
+	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/exports/export"
@@ -36,6 +38,8 @@ type Store struct {
 
 // Campaigns reads tenants with their campaigns, and changes their saved numbers for tests.
 type Campaigns interface {
+	port.SentBatches
+
 	// Tenant returns a tenant. The error wraps campaign.ErrNotFound if there is none.
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	// AgentsOf returns the IDs of the current and former agents of a tenant.
@@ -46,10 +50,6 @@ type Campaigns interface {
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// PackedSets returns the numbers of each batch of a campaign.
 	PackedSets(ctx context.Context, id campaign.ID) ([]acceptance.PackedSet, error)
-	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// TestNumbers returns the saved numbers, of revision 0 for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	TestNumbers(ctx context.Context, tenant string) (account.TestNumbers, error)
 	// SaveTestNumbers returns an error that wraps campaign.ErrLostRace after a concurrent change.
@@ -102,18 +102,13 @@ type Erasure interface {
 // Blobs stores payloads, error files, long answers, uploads, exports and event contents. Change repeats
 // change after a concurrent write.
 type Blobs interface {
+	port.Blobs
+	payload.Blobs
+
 	// List yields the objects with the prefix, ordered by key.
 	List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob, error]
-	// Get returns an object. The error wraps campaign.ErrNotFound if there is none.
-	Get(ctx context.Context, key string) ([]byte, error)
-	// GetRange returns the bytes [from, to). The error wraps campaign.ErrNotFound, or ErrDamaged for an object too short.
-	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
-	// Put writes an object, or replaces it.
-	Put(ctx context.Context, key string, body []byte, contentType string) error
 	// Change replaces an object by what change returns, unless that is nil. The error wraps campaign.ErrNotFound for none.
 	Change(ctx context.Context, key, contentType string, change func(body []byte) ([]byte, error)) error
-	// Delete deletes an object. A missing one is not an error.
-	Delete(ctx context.Context, key string) error
 	// AbortFile deletes the parts of an upload. Missing uploads are not an error.
 	AbortFile(ctx context.Context, key, upload string) error
 }

@@ -14,21 +14,17 @@ import (
 const maxBatches = 500
 
 type campaignAnswer struct {
-	CampaignID   string          `json:"campaignId"`
-	Name         string          `json:"name"`
-	Status       campaign.Status `json:"status"`
-	CreatedAt    time.Time       `json:"createdAt"`
-	Accepted     int             `json:"accepted"`
-	Rejected     int             `json:"rejected"`
-	Counts       counts          `json:"counts"`
-	Tapped       int             `json:"tapped,omitempty"`  // messages with a tapped suggestion
-	Clicked      int             `json:"clicked,omitempty"` // messages with a clicked link
-	PausedAt     time.Time       `json:"pausedAt,omitzero"`
-	Cancellation *cancellation   `json:"cancellation,omitempty"`
-	Submission   *submission     `json:"submission,omitempty"`
-	Waiting      []waiting       `json:"waiting,omitempty"`
-	Batches      []batchAnswer   `json:"batches"`
-	NextCursor   string          `json:"nextCursor,omitempty"`
+	CampaignID string          `json:"campaignId"`
+	Name       string          `json:"name"`
+	Status     campaign.Status `json:"status"`
+	CreatedAt  time.Time       `json:"createdAt"`
+	messages
+	PausedAt     time.Time     `json:"pausedAt,omitzero"`
+	Cancellation *cancellation `json:"cancellation,omitempty"`
+	Submission   *submission   `json:"submission,omitempty"`
+	Waiting      []waiting     `json:"waiting,omitempty"`
+	Batches      []batchAnswer `json:"batches"`
+	NextCursor   string        `json:"nextCursor,omitempty"`
 }
 
 type batchAnswer struct {
@@ -39,11 +35,16 @@ type batchAnswer struct {
 	AcceptedAt time.Time       `json:"acceptedAt"`
 	Schedule   time.Time       `json:"schedule,omitzero"`
 	NotAfter   time.Time       `json:"notAfter,omitzero"`
-	Accepted   int             `json:"accepted"`
-	Rejected   int             `json:"rejected"`
-	Counts     counts          `json:"counts"`
-	Tapped     int             `json:"tapped,omitempty"`  // messages with a tapped suggestion
-	Clicked    int             `json:"clicked,omitempty"` // messages with a clicked link
+	messages
+}
+
+// messages are those of a campaign or a batch.
+type messages struct {
+	Accepted int    `json:"accepted"`
+	Rejected int    `json:"rejected"`
+	Counts   counts `json:"counts"`
+	Tapped   int    `json:"tapped,omitempty"`  // with a tapped suggestion
+	Clicked  int    `json:"clicked,omitempty"` // with a clicked link
 }
 
 // counts are the accepted messages by status.
@@ -117,11 +118,7 @@ func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
 	a := campaignAnswer{Name: c.Name, Status: c.Status(), CreatedAt: c.CreatedAt, PausedAt: c.PausedSince(), Batches: []batchAnswer{}}
 	last := 0
 	for _, b := range c.Batches {
-		a.Accepted += b.Accepted
-		a.Rejected += b.Rejected
-		a.Counts.add(b)
-		a.Tapped += b.Head.Tapped
-		a.Clicked += b.Head.Clicked
+		a.add(b)
 		switch {
 		case b.Ordinal <= after:
 		case len(a.Batches) < maxBatches:
@@ -146,17 +143,19 @@ func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
 func newBatchAnswer(b campaign.BatchProgress) batchAnswer {
 	a := batchAnswer{
 		BatchID: b.BatchID, Batch: b.Name, Status: b.Status(), TemplateID: b.TemplateID, AcceptedAt: b.AcceptedAt,
-		NotAfter: b.NotAfter, Accepted: b.Accepted, Rejected: b.Rejected,
-		Tapped: b.Head.Tapped, Clicked: b.Head.Clicked,
+		NotAfter: b.NotAfter,
 	}
 	if b.Scheduled {
 		a.Schedule = b.Due
 	}
-	a.Counts.add(b)
+	a.add(b)
 	return a
 }
 
-func (c *counts) add(b campaign.BatchProgress) {
+func (m *messages) add(b campaign.BatchProgress) {
+	m.Accepted, m.Rejected = m.Accepted+b.Accepted, m.Rejected+b.Rejected
+	m.Tapped, m.Clicked = m.Tapped+b.Head.Tapped, m.Clicked+b.Head.Clicked
+	c := &m.Counts
 	c.Pending += b.Pending()
 	for outcome, n := range map[campaign.Outcome]*int{
 		campaign.OutcomeSent: &c.Sent, campaign.OutcomeDelivered: &c.Delivered, campaign.OutcomeRead: &c.Read,

@@ -2,8 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -36,11 +34,8 @@ func (f *ErrorFiles) ServeFile(w http.ResponseWriter, r *http.Request) error {
 		return notFound()
 	}
 	file, err := f.Blobs.GetSince(r.Context(), campaign.ErrorFiles+name, f.Now().Add(-campaign.ErrorFileLife))
-	if errors.Is(err, campaign.ErrNotFound) {
-		return notFound()
-	}
 	if err != nil {
-		return fmt.Errorf("get the error file: %w", err)
+		return httpapi.Missing("get the error file", err, notFound())
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
@@ -50,6 +45,6 @@ func (f *ErrorFiles) ServeFile(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-func notFound() error {
+func notFound() *httpapi.Problem {
 	return httpapi.NotFound("not_found", "There is no such error file. Error files are kept for 30 days.")
 }

@@ -58,7 +58,7 @@ func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	log, err := s.logOf(query, b)
+	log, err := logOf(query, b)
 	if err != nil {
 		return err
 	}
@@ -72,41 +72,36 @@ func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// eventLog is a log of a batch. read returns up to limit entries after a sequence.
+// eventLog is a log of a batch: of its changes, or of its taps.
 type eventLog struct {
 	last int // sequence
 	taps bool
-	read func(ctx context.Context, after, limit int) ([]campaign.Change, error)
 }
 
-func (s *Service) logOf(query httpapi.Query, b campaign.BatchProgress) (eventLog, error) {
+func logOf(query httpapi.Query, b campaign.BatchProgress) (eventLog, error) {
 	switch query.Get("log") {
 	case "", "changes":
-		return s.changes(b.Batch, b.Head.Sequence), nil
+		return eventLog{b.Head.Sequence, false}, nil
 	case "taps":
-		return s.taps(b.Batch, b.Head.Taps), nil
+		return eventLog{b.Head.Taps, true}, nil
 	}
 	return eventLog{}, httpapi.BadRequest("invalid_log", "log must be changes or taps.")
 }
 
-func (s *Service) changes(b campaign.Batch, last int) eventLog {
-	return eventLog{last, false, func(ctx context.Context, after, limit int) ([]campaign.Change, error) {
-		return s.Store.Changes(ctx, b, after, limit)
-	}}
-}
-
-func (s *Service) taps(b campaign.Batch, last int) eventLog {
-	return eventLog{last, true, func(ctx context.Context, after, limit int) ([]campaign.Change, error) {
+// read returns up to limit entries of a log after a sequence.
+func (s *Service) read(ctx context.Context, b campaign.Batch, log eventLog, after, limit int) ([]campaign.Change, error) {
+	if log.taps {
 		return s.Store.TapEntries(ctx, b.Key, after, limit)
-	}}
+	}
+	return s.Store.Changes(ctx, b, after, limit)
 }
 
 // EventsOf returns the events of a message: its changes, and then its taps, each in the order of its log. It
 // reads the logs of the batch. The error is a *httpapi.Problem if the contents are deleted.
 func (s *Service) EventsOf(ctx context.Context, b campaign.Batch, index int) (of []Event, err error) {
-	logs := []eventLog{s.changes(b, campaign.MaxChanges)}
+	logs := []eventLog{{campaign.MaxChanges, false}}
 	if len(b.TapKey) > 0 { // otherwise no taps are counted
-		logs = append(logs, s.taps(b, campaign.MaxTaps))
+		logs = append(logs, eventLog{campaign.MaxTaps, true})
 	}
 	for _, log := range logs {
 		all, err := s.events(ctx, b, log, 0, log.last, func(c campaign.Change) bool { return c.Index == index })
@@ -129,7 +124,7 @@ func (s *Service) fillEvents(ctx context.Context, a *eventsAnswer, b campaign.Ba
 func (s *Service) events(
 	ctx context.Context, b campaign.Batch, log eventLog, after, limit int, wanted func(campaign.Change) bool,
 ) ([]Event, error) {
-	changes, err := log.read(ctx, after, limit)
+	changes, err := s.read(ctx, b, log, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}

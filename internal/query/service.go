@@ -4,12 +4,11 @@ package query
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
 	"campaign-dispatch/internal/account"
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/payload"
@@ -23,10 +22,10 @@ import (
 // Store reads campaigns and their ledger.
 type Store interface {
 	ledger.TapLogs
+	port.SentBatches
+
 	// Campaign returns a campaign with its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
-	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
 	// BatchProgress returns the first existing batch of the IDs. The error wraps campaign.ErrNotFound if there is no campaign.
 	BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.BatchProgress, found bool, err error)
 	// PackedSets returns the numbers of each batch of a campaign.
@@ -36,8 +35,6 @@ type Store interface {
 	Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error)
 	// Changes returns up to limit changes after a sequence. The error wraps campaign.ErrExpired if the batch has expired.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
-	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
@@ -67,13 +64,7 @@ func (s *Service) open(r *http.Request, known httpapi.Parameters) (campaign.Camp
 		return campaign.Campaign{}, query, err
 	}
 	c, err := s.Store.Campaign(r.Context(), id)
-	switch {
-	case errors.Is(err, campaign.ErrNotFound):
-		return c, query, httpapi.NoCampaign()
-	case err != nil:
-		return c, query, fmt.Errorf("read campaign: %w", err)
-	}
-	return c, query, nil
+	return c, query, httpapi.Missing("read campaign", err, httpapi.NoCampaign())
 }
 
 func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign.ID, httpapi.Query, error) {
@@ -98,13 +89,8 @@ func (s *Service) openBatch(r *http.Request, known httpapi.Parameters) (campaign
 		return campaign.BatchProgress{}, query, err
 	}
 	b, found, err := s.Store.BatchProgress(r.Context(), id, campaign.BatchIDs(r.PathValue("batch"))...)
-	switch {
-	case errors.Is(err, campaign.ErrNotFound):
-		return b, query, httpapi.NoCampaign()
-	case err != nil:
-		return b, query, fmt.Errorf("read batch: %w", err)
-	case !found:
+	if err == nil && !found {
 		return b, query, httpapi.NoBatch()
 	}
-	return b, query, nil
+	return b, query, httpapi.Missing("read batch", err, httpapi.NoCampaign())
 }

@@ -12,6 +12,9 @@ import (
 	"net/url"
 	"time"
 
+	"golang.org/x/oauth2"
+
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
@@ -24,7 +27,8 @@ type Client struct {
 	HTTP *http.Client // see NewHTTPClient
 	Now  func() time.Time
 
-	tokens tokens
+	fetches cache.Reads[string]
+	tokens  cache.Cache[string, *oauth2.Token] // by agent
 }
 
 // Send sends one message. It returns nil if the provider has accepted the message, in

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -20,18 +19,13 @@ const (
 	tokenMargin = time.Minute // time before its expiry from which a token is not used
 	// tokenTimeout limits reading a key and exchanging it for a token.
 	tokenTimeout = 15 * time.Second
+	maxTokens    = 10_000 // size of the token cache
 )
 
 // Keys reads the key documents of service accounts.
 type Keys interface {
 	// KeyDocument returns the document in the parameter: the JSON key from Google's console.
 	KeyDocument(ctx context.Context, parameter string) ([]byte, error)
-}
-
-type tokens struct {
-	fetches cache.Reads[string]
-	mu      sync.Mutex
-	byAgent map[string]*oauth2.Token
 }
 
 // token returns a valid token of the agent other than stale, which the provider
@@ -41,7 +35,7 @@ func (c *Client) token(ctx context.Context, agent campaign.Agent, stale string) 
 	if token, ok := c.cachedToken(agent.ID, stale); ok {
 		return token, nil
 	}
-	token, err := c.tokens.fetches.Do(ctx, agent.ID, tokenTimeout, func(ctx context.Context) (string, error) {
+	token, err := c.fetches.Do(ctx, agent.ID, tokenTimeout, func(ctx context.Context) (string, error) {
 		return c.refresh(ctx, agent, stale)
 	})
 	if err != nil {
@@ -51,9 +45,7 @@ func (c *Client) token(ctx context.Context, agent campaign.Agent, stale string) 
 }
 
 func (c *Client) cachedToken(agentID, stale string) (string, bool) {
-	c.tokens.mu.Lock()
-	defer c.tokens.mu.Unlock()
-	token, ok := c.tokens.byAgent[agentID]
+	token, ok := c.tokens.Peek(agentID, c.Now(), cache.Forever)
 	if !ok || token.AccessToken == stale || !c.Now().Before(token.Expiry.Add(-tokenMargin)) {
 		return "", false
 	}
@@ -69,12 +61,7 @@ func (c *Client) refresh(ctx context.Context, agent campaign.Agent, stale string
 	if err != nil {
 		return "", err
 	}
-	c.tokens.mu.Lock()
-	defer c.tokens.mu.Unlock()
-	if c.tokens.byAgent == nil {
-		c.tokens.byAgent = map[string]*oauth2.Token{}
-	}
-	c.tokens.byAgent[agent.ID] = token
+	c.tokens.Put(agent.ID, token, c.Now(), maxTokens)
 	return token.AccessToken, nil
 }
 

@@ -15,7 +15,6 @@ import (
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send/outgoing"
@@ -23,18 +22,13 @@ import (
 
 // Store reads what a frame needs, and changes its batch and the rate limit of its agent.
 type Store interface {
-	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	// LedgerHead returns the states of a batch, zero for none. The error wraps campaign.ErrExpired if the batch has expired.
-	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
-	// PostponeCheck sets when sweep checks a batch, and what it waits for, if its check is unchanged. It reports whether it did.
-	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
+	port.SentBatches
+	port.OpenBatches
+
 	// SetFailingTime sets the failing time of a batch if it is unchanged, and reports whether it did.
 	SetFailingTime(ctx context.Context, b campaign.Batch, failing campaign.FailingTime) (bool, error)
 	// Route returns how a tenant sends through an agent. Without an existing agent, it is paused.
 	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
-	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// RateLimit returns the rate limit of an agent, zero for none.
 	RateLimit(ctx context.Context, agentID string) (outgoing.RateLimit, error)
 	// SwapRateLimit replaces a rate limit that has not changed, and reports whether it did: perhaps false after a lost answer.
@@ -63,7 +57,7 @@ type Sender struct {
 	Now        func() time.Time
 
 	routes    cache.Cache[routeKey, outgoing.Route]
-	templates cache.Cache[campaign.VersionKey, campaign.Template]
+	templates port.Templates
 }
 
 // routeKey identifies a route. A batch keeps the agent of its release, so a tenant can have several routes.
@@ -71,7 +65,7 @@ type routeKey struct{ tenant, agentID string }
 
 const (
 	routeTTL = 3 * time.Second // cache TTL of routes: a pause takes effect within this time
-	maxWarm  = 500             // size of the route and template caches
+	maxWarm  = 500             // size of the route cache
 	// maxMarks is the number of attempts to write what a batch waits for. Then a task that met a pause is received again.
 	maxMarks = 20
 )
@@ -191,7 +185,7 @@ func (s *Sender) sendable(ctx context.Context, ref campaign.BatchRef) (b campaig
 }
 
 func (s *Sender) newRun(ctx context.Context, b campaign.Batch, route outgoing.Route) (r *run, ok bool, err error) {
-	template, err := s.template(ctx, b)
+	template, err := s.templates.Of(ctx, s.Store, b, s.Now())
 	if err != nil {
 		return nil, false, fmt.Errorf("send: %w", err)
 	}
@@ -204,13 +198,6 @@ func (s *Sender) newRun(ctx context.Context, b campaign.Batch, route outgoing.Ro
 func (s *Sender) route(ctx context.Context, key routeKey) (outgoing.Route, error) {
 	return s.routes.Get(key, s.Now(), cache.Options{TTL: routeTTL, MaxEntries: maxWarm}, func() (outgoing.Route, error) {
 		return s.Store.Route(ctx, key.tenant, key.agentID)
-	})
-}
-
-func (s *Sender) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
-	key := b.VersionKey()
-	return s.templates.Get(key, s.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxWarm}, func() (campaign.Template, error) {
-		return s.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})
 }
 

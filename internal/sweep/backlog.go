@@ -71,13 +71,9 @@ func (r *shardSweep) requeueLost(ctx context.Context, waits map[string]bool) {
 		if starting.Err() != nil {
 			return
 		}
-		result, err := r.sweeper.requeueIfLost(ctx, b, waits[b.Tenant])
-		if err != nil {
-			slog.ErrorContext(ctx, "processing due batch failed",
-				"tenant", b.Tenant, "campaign_id", b.CampaignID, "batch_id", b.BatchID, "error", err)
-			result = failed
-		}
-		r.actions[result]++
+		r.count(ctx, b.BatchRef, func(ctx context.Context, _ campaign.BatchRef) (action, error) {
+			return r.sweeper.requeueIfLost(ctx, b, waits[b.Tenant])
+		})
 		r.semaphore.next()
 	}
 }

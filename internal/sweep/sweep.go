@@ -27,18 +27,15 @@ import (
 
 // Store reads unfinished batches, deliveries and submissions, and changes when they are checked.
 type Store interface {
+	port.SentBatches
+	port.OpenBatches
+
 	// Due yields the due items of a shard, the longest overdue first.
 	Due(ctx context.Context, shard int, now time.Time) iter.Seq2[overdue.Item, error]
 	// DueDeliveries yields due deliveries of the Webhooks table, which has its own shards.
 	DueDeliveries(ctx context.Context, shard int, now time.Time) iter.Seq2[overdue.Item, error]
-	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	// LedgerHead returns the states of a batch, zero for none. The error wraps campaign.ErrExpired if the batch has expired.
-	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
 	// Route returns how a tenant sends through an agent. Without an existing agent, it is paused.
 	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
-	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// Resumed returns the subjects of the pauses that ended lately, and of the hours that changed.
 	Resumed(ctx context.Context) ([]string, error)
 	// Waits yields the batches of a tenant that are paused or closed.
@@ -49,8 +46,6 @@ type Store interface {
 	TenantOf(ctx context.Context, agentID string) (string, error)
 	// Submission returns a submission. The error wraps campaign.ErrNotFound if there is none.
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
-	// PostponeCheck sets when sweep checks a batch, and what it waits for, if its check is unchanged. It reports whether it did.
-	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 	// PostponeDelivery sets the next check of a delivery that has not changed, and reports whether it did.
 	PostponeDelivery(ctx context.Context, t delivery.NotifyTask, read, next time.Time) (bool, error)
 	// MarkSent moves a batch whose messages all have outcomes to sent, and reports whether it did.

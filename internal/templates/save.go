@@ -148,13 +148,10 @@ func (s *Service) change(ctx context.Context, current, t campaign.Template, e ac
 // repeated returns the version that a concurrent call saved, if it is the same as t.
 func (s *Service) repeated(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	saved, err := s.Store.TemplateVersion(ctx, t.ID, t.Version)
-	switch {
-	case errors.Is(err, campaign.ErrNotFound), err == nil && !same(saved, t):
-		return t, conflict()
-	case err != nil:
-		return t, fmt.Errorf("read template: %w", err)
+	if err == nil && !same(saved, t) {
+		err = campaign.ErrNotFound
 	}
-	return saved, nil
+	return saved, httpapi.Missing("read template", err, conflict())
 }
 
 // noMedia refuses a URL that only uploaded files have.

@@ -4,8 +4,6 @@ package templates
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -109,13 +107,10 @@ func (s *Service) own(r *http.Request, tenant string) (campaign.Template, error)
 		return campaign.Template{}, noTemplate()
 	}
 	t, err := s.Store.Template(r.Context(), id)
-	switch {
-	case errors.Is(err, campaign.ErrNotFound), err == nil && t.Tenant != tenant:
-		return campaign.Template{}, noTemplate()
-	case err != nil:
-		return campaign.Template{}, fmt.Errorf("read template: %w", err)
+	if err == nil && t.Tenant != tenant {
+		err = campaign.ErrNotFound
 	}
-	return t, nil
+	return t, httpapi.Missing("read template", err, noTemplate())
 }
 
 // version returns a version of a template, given its newest one.
@@ -127,13 +122,7 @@ func (s *Service) version(ctx context.Context, newest campaign.Template, version
 		return campaign.Template{}, noVersion()
 	}
 	t, err := s.Store.TemplateVersion(ctx, newest.ID, version)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return t, noVersion()
-	}
-	if err != nil {
-		return t, fmt.Errorf("read template: %w", err)
-	}
-	return t, nil
+	return t, httpapi.Missing("read template", err, noVersion())
 }
 
 func noTemplate() *httpapi.Problem {

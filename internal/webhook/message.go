@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -74,13 +73,10 @@ func NewMessage(subject string, kind delivery.Kind, at time.Time, d Data) (Messa
 	return m, err
 }
 
-// maxTemplates is the size of the template cache.
-const maxTemplates = 500
-
 // suggestion returns the tapped suggestion as it was sent, nil if its template is damaged
 // or deleted. It reads the message only if the template has variables.
 func (n *Notifier) suggestion(ctx context.Context, b campaign.Batch, tap campaign.Change, erased bool) (*campaign.TappedSuggestion, error) {
-	t, err := n.template(ctx, b)
+	t, err := n.templates.Of(ctx, n.Store, b, n.Now())
 	var m campaign.Message
 	if err == nil && !erased && len(t.Variables()) > 0 {
 		m, err = payload.LatestMessage(ctx, n.reread, n.Blobs, b, tap.Index) // not cached: an erasure ends it
@@ -92,11 +88,4 @@ func (n *Notifier) suggestion(ctx context.Context, b campaign.Batch, tap campaig
 		return nil, err
 	}
 	return t.Tapped(tap.Suggestion, m), nil
-}
-
-func (n *Notifier) template(ctx context.Context, b campaign.Batch) (campaign.Template, error) {
-	key := b.VersionKey()
-	return n.templates.Get(key, n.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
-		return n.Store.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
-	})
 }

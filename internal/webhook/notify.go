@@ -26,6 +26,8 @@ import (
 
 // Store stores deliveries, and reads batches and templates.
 type Store interface {
+	port.SentBatches
+
 	// Delivery returns a delivery. The error wraps campaign.ErrNotFound if there is none.
 	Delivery(ctx context.Context, t delivery.NotifyTask) (delivery.Delivery, error)
 	// SaveDelivery replaces a delivery that has not changed and ends its claim, and reports whether it did.
@@ -36,10 +38,6 @@ type Store interface {
 	DeleteDelivery(ctx context.Context, t delivery.NotifyTask) error
 	// FindBatch returns the batch with a key. The error wraps campaign.ErrNotFound if there is none.
 	FindBatch(ctx context.Context, key campaign.BatchKey) (campaign.Batch, error)
-	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
-	// TemplateVersion returns an error that wraps campaign.ErrNotFound if there is no such version.
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
 	Lists(ctx context.Context, tenant string) ([]lists.List, error)
 }
@@ -91,7 +89,7 @@ type Notifier struct {
 	endpoints      cache.Cache[endpointKey, delivery.Endpoint]
 	circuits       cache.Cache[endpointKey, delivery.Circuit]
 	batches        cache.Cache[campaign.BatchKey, campaign.Batch]
-	templates      cache.Cache[campaign.VersionKey, campaign.Template]
+	templates      port.Templates
 	lists          cache.Cache[listKey, string] // their names
 	recipientCache recipientCache
 	limiters       limiters

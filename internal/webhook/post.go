@@ -91,14 +91,13 @@ func Header(webhookID string, at time.Time) http.Header {
 }
 
 // Test posts an endpoint.test webhook once and returns the result.
-func (p Poster) Test(ctx context.Context, e delivery.Endpoint) (delivery.PostResult, error) {
+func (p Poster) Test(ctx context.Context, e delivery.Endpoint) (Result, error) {
 	began := p.Now()
 	m, err := NewMessage(e.ID+" "+strconv.FormatInt(began.UnixNano(), 10), delivery.KindTest, began, Data{})
 	if err != nil {
-		return delivery.PostResult{}, fmt.Errorf("encode test webhook: %w", err)
+		return Result{}, fmt.Errorf("encode test webhook: %w", err)
 	}
-	result := p.Post(ctx, e, m)
-	return delivery.PostResult{At: began, Status: result.Status, Code: result.Code, Took: result.Took}, nil
+	return p.Post(ctx, e, m), nil
 }
 
 var errBadSecret = errors.New("invalid endpoint secret: want whsec_ and base64")

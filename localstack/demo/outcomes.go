@@ -151,7 +151,7 @@ func (w *watcher) accepted(ctx context.Context) (int, error) {
 func (w *watcher) ledger(ctx context.Context) (ledger, error) {
 	l := ledger{counts: map[campaign.Outcome]int{}}
 	return l, w.each(ctx, func(batch campaign.Batch) error {
-		head, err := w.store.Outcomes.LedgerHead(ctx, batch.Key)
+		head, err := w.store.LedgerHead(ctx, batch.Key)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (w *watcher) ledger(ctx context.Context) (ledger, error) {
 			l.counts[outcome] += n
 		}
 		l.changes += head.Sequence
-		taps, err := w.store.Outcomes.TapEntries(ctx, batch.Key, 0, campaign.MaxTaps)
+		taps, err := w.store.TapEntries(ctx, batch.Key, 0, campaign.MaxTaps)
 		l.taps += len(taps)
 		return err
 	})
@@ -169,7 +169,7 @@ func (w *watcher) ledger(ctx context.Context) (ledger, error) {
 func (w *watcher) failures(ctx context.Context) (map[string]int, error) {
 	reasons := map[string]int{}
 	return reasons, w.each(ctx, func(batch campaign.Batch) error {
-		changes, err := w.store.Outcomes.Changes(ctx, batch, 0, campaign.MaxChanges)
+		changes, err := w.store.Changes(ctx, batch, 0, campaign.MaxChanges)
 		for _, change := range changes {
 			if change.Outcome == campaign.OutcomeFailed || change.Outcome == campaign.OutcomeExpired {
 				reasons[change.Code]++
@@ -182,7 +182,7 @@ func (w *watcher) failures(ctx context.Context) (map[string]int, error) {
 // each reads something of each batch of the campaign.
 func (w *watcher) each(ctx context.Context, read func(campaign.Batch) error) error {
 	for _, ref := range w.batches {
-		batch, err := w.store.Batches.Batch(ctx, ref)
+		batch, err := w.store.Batch(ctx, ref)
 		if err == nil {
 			err = read(batch)
 		}

@@ -83,12 +83,12 @@ func (s Seeder) Run(ctx context.Context) (stackenv.Env, error) {
 		{ID: carouselID, Tenant: tenant, Name: "Pedido com acompanhamento", Traffic: campaign.Transaction, Content: carousel()},
 		{ID: otherPlainID, Tenant: otherTenant, Name: "Encomenda a caminho", Content: content.Content{Text: plainText}},
 	} {
-		if _, err := s.store().Contents.PutTemplate(ctx, t); err != nil {
+		if _, err := s.store().PutTemplate(ctx, t); err != nil {
 			return nil, err
 		}
 	}
 	endpoint := delivery.Endpoint{ID: endpointID, Tenant: tenant, URL: s.Env["WEBHOOK_SINK_URL"] + "/webhooks", Secret: s.WebhookSecret}
-	if err := s.store().Endpoints.SaveEndpoint(ctx, endpoint); err != nil {
+	if err := s.store().SaveEndpoint(ctx, endpoint); err != nil {
 		return nil, err
 	}
 	for _, add := range []func(context.Context, stackenv.Env) error{s.credentials, s.oldTokens, s.people, s.Renew} {
@@ -182,7 +182,7 @@ func (s Seeder) oldTokens(ctx context.Context, named stackenv.Env) error {
 // RegisterWebhooks registers the webhooks of the stack's agents at the provider
 // simulator: the seeded agents and those created later.
 func (s Seeder) RegisterWebhooks(ctx context.Context) error {
-	agents, err := s.store().Tenants.Agents(ctx)
+	agents, err := s.store().Agents(ctx)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (s Seeder) RegisterWebhooks(ctx context.Context) error {
 
 // RegisterWebhook registers the webhook of an agent at the provider simulator.
 func (s Seeder) RegisterWebhook(ctx context.Context, agentID string) error {
-	agent, err := s.store().Tenants.Agent(ctx, agentID) // includes the webhook token
+	agent, err := s.store().Agent(ctx, agentID) // includes the webhook token
 	if err != nil {
 		return err
 	}

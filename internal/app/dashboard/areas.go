@@ -11,7 +11,6 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/app/releasescheduler"
 	"campaign-dispatch/internal/app/settingsstore"
-	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/cognito"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
@@ -59,7 +58,6 @@ type parts struct {
 	mediaURL string
 	stores   *dynamo.Stores
 	auth     *dynamo.AuthStore
-	rows     rows
 	blobs    *s3.Store
 	prober   media.Prober
 	queries  *query.Service
@@ -74,17 +72,16 @@ type parts struct {
 func newParts(c app.Config, tables dynamo.Tables) parts {
 	s, auth, blobs := dynamo.New(tables), dynamo.NewAuthStore(tables), s3.New(c.AWS, c.Bucket, c.Local)
 	pool := &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(c.AWS), ID: c.UserPoolID}
-	all := newRows(s)
-	tasks, optOuts := sqs.New(c.AWS, c.ExportsQueueURL, time.Now), &optout.Book{Store: s.Recipients, Now: time.Now}
+	tasks, optOuts := sqs.New(c.AWS, c.ExportsQueueURL, time.Now), &optout.Book{Store: s, Now: time.Now}
 	return parts{
-		mediaURL: tables.MediaURL, stores: s, auth: auth, rows: all, blobs: blobs, prober: media.NewProber(c.LocalWebhooks),
-		queries: wired.Complete(&query.Service{Store: stores.NewQuery(s), Blobs: blobs, Now: time.Now}, "Tokens"),
+		mediaURL: tables.MediaURL, stores: s, auth: auth, blobs: blobs, prober: media.NewProber(c.LocalWebhooks),
+		queries: wired.Complete(&query.Service{Store: s, Blobs: blobs, Now: time.Now}, "Tokens"),
 		optOuts: optOuts,
-		reach:   reach.Lookup{OptOuts: optOuts, Lists: &lookup.Cache{Store: s.Recipients, Blobs: blobs, Now: time.Now}},
-		reads:   &recent.Reads{Store: all, Now: time.Now},
+		reach:   reach.Lookup{OptOuts: optOuts, Lists: &lookup.Cache{Store: s, Blobs: blobs, Now: time.Now}},
+		reads:   &recent.Reads{Store: s, Now: time.Now},
 		exports: wired.Complete(&exports.Service{
-			Store: stores.NewExports(s), Tasks: tasks, Now: time.Now,
-			AtOnce: wired.Complete(&exports.Maker{Store: stores.NewMaker(s), Blobs: blobs, Tasks: tasks, Now: time.Now, PartSize: exports.PartSize}),
+			Store: s, Tasks: tasks, Now: time.Now,
+			AtOnce: wired.Complete(&exports.Maker{Store: s, Blobs: blobs, Tasks: tasks, Now: time.Now, PartSize: exports.PartSize}),
 		}, "Tokens", "Files"),
 		settings: wired.Complete(&settings.Service{
 			Store: settingsstore.New(s), Auth: auth, People: pool, Now: time.Now,
@@ -96,39 +93,33 @@ func newParts(c app.Config, tables dynamo.Tables) parts {
 
 // campaignRows reads credentials too, for the first steps of a tenant.
 type campaignRows struct {
-	rows
+	*dynamo.Stores
 	*dynamo.AuthStore
-}
-
-// webhookRows reads batches too, for the log of an endpoint.
-type webhookRows struct {
-	rows
-	*dynamo.BatchStore
 }
 
 // contactRows reads rows, and finds messages.
 type contactRows struct {
-	rows
+	*dynamo.Stores
 	*query.Service
 }
 
 func (a parts) campaignAreas(c app.Config) []area {
 	controls := wired.Complete(&control.Service{
-		Store: stores.NewControl(a.stores), Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now),
+		Store: a.stores, Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now),
 		Events: sqs.New(c.AWS, c.EventsQueueURL, time.Now), Releases: releasescheduler.New(c),
 		Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 	}, "Tokens")
-	store, numberFiles := campaignRows{a.rows, a.auth}, &listfile.Store{Blobs: a.blobs, Stat: a.blobs.Stat}
+	store, numberFiles := campaignRows{a.stores, a.auth}, &listfile.Store{Blobs: a.blobs, Stat: a.blobs.Stat}
 	return []area{
 		{overview.Area(), &overview.Pages{Store: store, Reads: a.reads, Now: time.Now}},
 		{campaigns.Area(), &campaigns.Pages{Store: store, Messages: a.queries, Controls: controls, OptOuts: a.optOuts, Now: time.Now}},
-		{exportpages.Area(), &exportpages.Pages{Exports: listRows{a.rows, a.exports}}},
+		{exportpages.Area(), &exportpages.Pages{Exports: listRows{a.stores, a.exports}}},
 		{lists.Area(), &lists.Pages{
-			Book: &book.Book{Store: a.stores.Recipients, Blobs: a.blobs, Now: time.Now}, Files: numberFiles,
-			Campaigns: a.rows, Origin: a.blobs.Origin, Now: time.Now,
+			Book: &book.Book{Store: a.stores, Blobs: a.blobs, Now: time.Now}, Files: numberFiles,
+			Campaigns: a.stores, Origin: a.blobs.Origin, Now: time.Now,
 		}},
 		{contacts.Area(), &contacts.Pages{
-			Store: contactRows{a.rows, a.queries}, OptOuts: a.optOuts, Files: numberFiles, Reach: a.reach, Shards: optout.Shards, Now: time.Now,
+			Store: contactRows{a.stores, a.queries}, OptOuts: a.optOuts, Files: numberFiles, Reach: a.reach, Shards: optout.Shards, Now: time.Now,
 		}},
 	}
 }
@@ -138,50 +129,45 @@ func (a parts) settingsAreas(c app.Config) []area {
 	return []area{
 		{credentials.Area(), &credentials.Pages{Store: a.auth, Admin: a.settings, Now: time.Now}},
 		{webhooks.Area(), &webhooks.Pages{
-			Store: webhookRows{a.rows, a.stores.Batches}, Messages: a.queries, Admin: a.settings, Poster: poster, Now: time.Now,
+			Store: a.stores, Messages: a.queries, Admin: a.settings, Poster: poster, Now: time.Now,
 		}},
-		{billing.Area(), &billing.Pages{Store: a.stores.Settings, Admin: a.settings, Now: time.Now}},
-		{hours.Area(), &hours.Pages{Store: a.rows, Campaigns: a.rows, Now: time.Now}},
-		{brand.Area(), &brand.Pages{Store: a.rows, MediaURL: a.mediaURL}},
+		{billing.Area(), &billing.Pages{Store: a.stores, Admin: a.settings, Now: time.Now}},
+		{hours.Area(), &hours.Pages{Store: a.stores, Campaigns: a.stores, Now: time.Now}},
+		{brand.Area(), &brand.Pages{Store: a.stores, MediaURL: a.mediaURL}},
 		{team.Area(), &team.Pages{Users: users{a.settings, a.pool}}},
 	}
 }
 
 func (a parts) media(c app.Config) *mediapages.Pages {
 	bucket := s3.New(c.AWS, c.MediaBucket, c.Local)
-	library := wired.Complete(&media.Library{Store: a.rows, Bucket: bucket, Prober: a.prober, Now: time.Now})
-	return &mediapages.Pages{Store: a.stores.Contents, Library: library, Origin: bucket.Origin, URL: a.mediaURL}
-}
-
-type rules struct {
-	*dynamo.SettingStore
-	*dynamo.TenantStore
+	library := wired.Complete(&media.Library{Store: a.stores, Bucket: bucket, Prober: a.prober, Now: time.Now})
+	return &mediapages.Pages{Store: a.stores, Library: library, Origin: bucket.Origin, URL: a.mediaURL}
 }
 
 // listRows makes and finds exports and lists of recipients too.
 type listRows struct {
-	rows
+	*dynamo.Stores
 	*exports.Service
 }
 
 func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Pages {
-	tasks, store := sqs.New(c.AWS, c.IntakeQueueURL, time.Now), stores.NewIntake(a.stores)
+	tasks, store := sqs.New(c.AWS, c.IntakeQueueURL, time.Now), a.stores
 	service := wired.Complete(&intake.Service{
 		Store: store, Uploads: a.blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: a.blobs.Stat,
-		Rules: rules{a.stores.Settings, a.stores.Tenants}, AtOnce: intake.AtOnce,
+		Rules: a.stores, AtOnce: intake.AtOnce,
 		Worker: wired.Complete(&intake.Worker{
 			Store: store, Blobs: a.blobs, Open: a.blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
 			Dispatch: dispatcher,
 		}),
 	})
 	return &sending.Pages{
-		Store: listRows{a.rows, a.exports}, Intake: service, Now: time.Now, Lead: c.MinLead, Origin: a.blobs.Origin, Reads: a.reads,
+		Store: listRows{a.stores, a.exports}, Intake: service, Now: time.Now, Lead: c.MinLead, Origin: a.blobs.Origin, Reads: a.reads,
 	}
 }
 
 func (a parts) sendingAreas(c app.Config) []area {
 	dispatcher := wired.Complete(&dispatch.Service{
-		Store: a.stores.Campaigns, Blobs: a.blobs, Releases: releasescheduler.New(c),
+		Store: a.stores, Blobs: a.blobs, Releases: releasescheduler.New(c),
 		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit}, Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 		Reach: a.reach,
 	}, "Tokens", "ListNames", "Limiter")
@@ -190,7 +176,7 @@ func (a parts) sendingAreas(c app.Config) []area {
 		{upload.Area(), upload.Script{}},
 		{mediapages.Area(), files},
 		{templates.Area(), &templates.Pages{
-			Media: media.Checker{Prober: a.prober, URL: a.mediaURL}, Upload: files.Upload, Store: a.rows, Keeper: a.settings,
+			Media: media.Checker{Prober: a.prober, URL: a.mediaURL}, Upload: files.Upload, Store: a.stores, Keeper: a.settings,
 			Dispatch: dispatcher, Now: time.Now, LinkURL: c.LinkURL, MediaURL: a.mediaURL,
 		}},
 		{sending.Area(), a.sending(c, dispatcher)},

@@ -10,7 +10,6 @@ import (
 
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/aws/config"
-	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/kms"
 	"campaign-dispatch/internal/aws/lambdahttp"
 	"campaign-dispatch/internal/dashboard/apidocs"
@@ -35,16 +34,11 @@ func Site(c app.Config) (*web.UI, http.Handler) {
 			Signer: kms.New(c.AWS, c.SessionKeyID, c.PreviousSessionKeyID, c.KeysSwitchAt, time.Now),
 			Ends:   p.auth, Now: time.Now, Secure: !c.Local,
 		},
-		Store: uiRows{p.stores.Settings}, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin,
+		Store: p.stores, Now: time.Now, BaseURL: c.BaseURL, SignInOrigin: c.SignInOrigin,
 		MediaURL: tables.MediaURL,
 	}
-	areas := []area{signIn(c, ui), {audit.Area(), &audit.Pages{Log: p.stores.Settings}}, {apidocs.Area(), &apidocs.Pages{}}}
+	areas := []area{signIn(c, ui), {audit.Area(), &audit.Pages{Log: p.stores}}, {apidocs.Area(), &apidocs.Pages{}}}
 	return ui, routes(ui, slices.Concat(areas, p.campaignAreas(c), p.settingsAreas(c), p.sendingAreas(c)))
-}
-
-// uiRows are the rows of all pages.
-type uiRows struct {
-	*dynamo.SettingStore
 }
 
 func signIn(c app.Config, ui *web.UI) area {
@@ -72,20 +66,4 @@ func routes(ui *web.UI, areas []area) http.Handler {
 	}
 	ui.Register(mux)
 	return web.Compress(mux)
-}
-
-type rows struct {
-	*dynamo.SettingStore
-	*dynamo.CampaignStore
-	*dynamo.EndpointStore
-	*dynamo.OutcomeStore
-	*dynamo.DeliveryStore
-	*dynamo.TenantStore
-	*dynamo.RecipientStore
-	*dynamo.ContentStore
-	*dynamo.FileStore
-}
-
-func newRows(s *dynamo.Stores) rows {
-	return rows{s.Settings, s.Campaigns, s.Endpoints, s.Outcomes, s.Deliveries, s.Tenants, s.Recipients, s.Contents, s.Files}
 }

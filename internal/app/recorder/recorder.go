@@ -12,17 +12,10 @@ import (
 	"campaign-dispatch/internal/outcome"
 )
 
-type rows struct {
-	*dynamo.BatchStore
-	*dynamo.DeliveryStore
-	*dynamo.EndpointStore
-	*dynamo.OutcomeStore
-}
-
 // New returns the recorder of a function with that store.
 func New(c app.Config, stores *dynamo.Stores) *outcome.Recorder {
 	return wired.Complete(&outcome.Recorder{
-		Store: rows{stores.Batches, stores.Deliveries, stores.Endpoints, stores.Outcomes}, Days: stores.Outcomes,
+		Store: stores, Days: stores,
 		Blobs:      s3.New(c.AWS, c.Bucket, c.Local),
 		Notify:     sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
 		SweepAfter: c.SweepAfter, Now: time.Now,

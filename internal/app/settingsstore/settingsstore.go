@@ -7,22 +7,5 @@ import (
 	"campaign-dispatch/internal/settings"
 )
 
-type tenants struct {
-	*dynamo.SettingStore
-	*dynamo.CampaignStore
-	*dynamo.ContentStore
-	*dynamo.TenantStore
-}
-
-type webhooks struct {
-	*dynamo.EndpointStore
-	*dynamo.DeliveryStore
-}
-
 // New returns the store of package settings.
-func New(s *dynamo.Stores) settings.Store {
-	return settings.Store{
-		Tenants:  tenants{s.Settings, s.Campaigns, s.Contents, s.Tenants},
-		Webhooks: webhooks{s.Endpoints, s.Deliveries},
-	}
-}
+func New(s *dynamo.Stores) settings.Store { return settings.Store{Tenants: s, Webhooks: s} }

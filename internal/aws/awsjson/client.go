@@ -10,8 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +29,7 @@ type Service struct {
 	Name    string // in its host name and in signatures
 	Target  string // before the operation in the header X-Amz-Target
 	Version string // of the protocol
+	Sums    bool   // whether answers have a checksum
 }
 
 // Client calls a service with an AWS configuration. Its calls share the quota of retries of the SDK. It does not correct
@@ -40,11 +43,10 @@ type Client struct {
 
 // New returns a client of a service. Without a retryer, a configuration has the SDK's standard one.
 func New(cfg aws.Config, service Service, now func() time.Time) *Client {
-	retryer := aws.Retryer(sdkretry.NewStandard())
-	if cfg.Retryer != nil {
-		retryer = cfg.Retryer()
+	if cfg.Retryer == nil {
+		cfg.Retryer = func() aws.Retryer { return sdkretry.NewStandard() }
 	}
-	return &Client{cfg, service, now, retryer}
+	return &Client{cfg, service, now, cfg.Retryer()}
 }
 
 // Call calls an operation and decodes its answer into out. Like the SDK, it makes up to three attempts after
@@ -98,11 +100,16 @@ func (c *Client) try(ctx context.Context, operation string, in []byte, out any) 
 	if response.StatusCode != http.StatusOK {
 		return c.newRefusal(response, body)
 	}
+	if sum := strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10); c.service.Sums && response.Header.Get("X-Amz-Crc32") != sum {
+		return networkError{errSum}
+	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	return nil
 }
+
+var errSum = errors.New("the answer does not have its checksum")
 
 // networkError marks a connection error for the SDK's retryer.
 type networkError struct{ error }

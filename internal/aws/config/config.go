@@ -107,20 +107,13 @@ func (t readBodies) RoundTrip(r *http.Request) (*http.Response, error) {
 // WARN, ERROR or FATAL. Other values mean INFO.
 func Logger(w io.Writer, level string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
-		Level: levelOf(level), ReplaceAttr: lambdacontext.ReplaceAttr,
+		Level: levels[level], ReplaceAttr: lambdacontext.ReplaceAttr,
 	}))
 }
 
-func levelOf(name string) slog.Level {
-	switch name {
-	case "TRACE", "DEBUG":
-		return slog.LevelDebug
-	case "WARN":
-		return slog.LevelWarn
-	case "ERROR", "FATAL":
-		return slog.LevelError
-	}
-	return slog.LevelInfo
+// levels are the levels of AWS_LAMBDA_LOG_LEVEL but INFO, the zero level.
+var levels = map[string]slog.Level{
+	"TRACE": slog.LevelDebug, "DEBUG": slog.LevelDebug, "WARN": slog.LevelWarn, "ERROR": slog.LevelError, "FATAL": slog.LevelError,
 }
 
 // WebClient returns an HTTP client for AWS endpoints without an SDK, such as a user pool's

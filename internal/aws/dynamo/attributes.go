@@ -97,21 +97,6 @@ func getNumber(item Item, name string) int64 {
 
 func getInt(item Item, name string) int { return int(getNumber(item, name)) }
 
-// counts are the numbers of a value, by attribute.
-type counts map[string]*int
-
-func (c counts) addTo(row Item) {
-	for name, n := range c {
-		row[name] = number(*n)
-	}
-}
-
-func (c counts) readFrom(row Item) {
-	for name, n := range c {
-		*n = getInt(row, name)
-	}
-}
-
 // amounts are attributes with amounts, by name.
 func amounts(of map[string]campaign.Money) attribute {
 	all := Item{}

@@ -102,17 +102,17 @@ func (s *AuthStore) RevokeFamily(ctx context.Context, family string, until time.
 	return s.putAuth(ctx, "revoke family of refresh tokens", row)
 }
 
+func refreshFields(t *authrow.RefreshToken) fields {
+	return fields{
+		"family": &t.Family, "clientId": &t.ClientID, "scope": &t.Scope, "validUntil": &t.Expires, "generation?": &t.Generation,
+		"usedAt?": &t.Used,
+	}
+}
+
 func refreshRow(t authrow.RefreshToken) Item {
-	row := with(refreshKey(t.Hash), Item{
-		"family": text(t.Family), "clientId": text(t.ClientID), "scope": text(t.Scope),
-		"validUntil": millis(t.Expires), TTL: number(t.Expires.Unix() + 1),
-	})
-	return with(row, some(Item{"generation": number(t.Generation), "usedAt": millis(t.Used)}))
+	return with(with(refreshKey(t.Hash), refreshFields(&t).item()), Item{TTL: number(t.Expires.Unix() + 1)})
 }
 
 func readRefreshToken(hash string, row Item) authrow.RefreshToken {
-	return authrow.RefreshToken{
-		Hash: hash, Family: getText(row, "family"), ClientID: getText(row, "clientId"), Scope: getText(row, "scope"),
-		Generation: getInt(row, "generation"), Expires: getMillis(row, "validUntil"), Used: getMillis(row, "usedAt"),
-	}
+	return fill(authrow.RefreshToken{Hash: hash}, refreshFields, row)
 }

@@ -58,22 +58,22 @@ func (s *BatchStore) FindBatch(ctx context.Context, key campaign.BatchKey) (camp
 	return s.Batch(ctx, ref)
 }
 
+func batchFields(b *campaign.Batch) fields {
+	return fields{
+		"name": &b.Name, "ordinal": &b.Ordinal, "templateId": &b.TemplateID, "templateVersion": &b.TemplateVersion,
+		"payload": &b.Payload, "accepted": &b.Accepted, "rejected": &b.Rejected, "acceptedAt": &b.AcceptedAt, "dueAt": &b.Due,
+		"notAfter": &b.NotAfter, "scheduled": &b.Scheduled, "state": (*string)(&b.State), "errorFile?": &b.ErrorFile,
+		"cancelledAt?": &b.CancelledAt, "revoke?": &b.Revoke, "failedAt?": &b.FailingTime.At, "agentId?": &b.AgentID,
+		"tapKey?": &b.TapKey, "countsClicks?": &b.CountsClicks, "test?": &b.Test, "part?": &b.Part,
+		"basics?": &b.Classes.Basic, "classes?": &b.Classes.Bits,
+	}
+}
+
 func (s *CampaignStore) batchRow(b campaign.Batch) Item {
-	row := with(batchKey(b.BatchRef), Item{
-		"name": text(b.Name), "ordinal": number(b.Ordinal), "key": text(b.Key.String()),
-		"templateId": text(b.TemplateID), "templateVersion": number(b.TemplateVersion),
-		"payload": text(b.Payload), "offsets": packOffsets(b.Offsets),
-		"accepted": number(b.Accepted), "rejected": number(b.Rejected),
-		"acceptedAt": millis(b.AcceptedAt), "dueAt": millis(b.Due), "notAfter": millis(b.NotAfter),
-		"scheduled": boolean(b.Scheduled), "state": text(b.State),
-	})
+	row := with(batchKey(b.BatchRef), batchFields(&b).item())
+	with(row, Item{"key": text(b.Key.String()), "offsets": packOffsets(b.Offsets)})
 	with(row, some(Item{
-		"errorFile": text(b.ErrorFile), "cancelledAt": millis(b.CancelledAt), "revoke": boolean(b.Revoke),
-		"failingMillis": number(b.FailingTime.For.Milliseconds()), "failedAt": millis(b.FailingTime.At),
-		"agentId": text(b.AgentID), "tapKey": bytesOf(b.TapKey), "countsClicks": boolean(b.CountsClicks),
-		"test": boolean(b.Test), "part": text(b.Part),
-		"sendWindow": packWeek(b.SendWindow), "zones": packZones(b.Zones),
-		"basics": number(b.Classes.Basic), "classes": bytesOf(b.Classes.Bits),
+		"failingMillis": number(b.FailingTime.For.Milliseconds()), "sendWindow": packWeek(b.SendWindow), "zones": packZones(b.Zones),
 	}))
 	with(row, some(waitsOf(b)))
 	if b.Prices.Set() {
@@ -94,38 +94,18 @@ func readBatch(ref campaign.BatchRef, row Item) (campaign.Batch, error) {
 	if err != nil {
 		return campaign.Batch{}, fmt.Errorf("read batch %s: %w", ref.BatchID, err)
 	}
-	return campaign.Batch{
-		BatchRef:   ref,
-		Name:       getText(row, "name"),
-		Ordinal:    getInt(row, "ordinal"),
-		Key:        key,
-		TemplateID: getText(row, "templateId"), TemplateVersion: getInt(row, "templateVersion"),
-		Payload: getText(row, "payload"), FormerPayload: getText(row, "formerPayload"), ErrorFile: getText(row, "errorFile"),
-		Offsets:  unpackOffsets(getBinary(row, "offsets")),
-		Accepted: getInt(row, "accepted"), Rejected: getInt(row, "rejected"),
-		AcceptedAt: getMillis(row, "acceptedAt"), Due: getMillis(row, "dueAt"), NotAfter: getMillis(row, "notAfter"),
-		Scheduled: getBool(row, "scheduled"),
-		Moves:     getInt(row, "moves"),
-		State:     campaign.BatchState(getText(row, "state")),
-		NextCheck: getMillis(row, "nextCheck"), Waits: readWaits(row),
+	b := campaign.Batch{
+		BatchRef: ref, Key: key, FormerPayload: getText(row, "formerPayload"), Offsets: unpackOffsets(getBinary(row, "offsets")),
+		Moves: getInt(row, "moves"), NextCheck: getMillis(row, "nextCheck"), ClosedAt: getMillis(row, "closedAt"), Waits: readWaits(row),
 		SendWindow: unpackWeek(getBinary(row, "sendWindow")), Zones: unpackZones(getBinary(row, "zones")),
 		NeverOpen: campaign.NeverOpen{
 			Zones: window.Set(getNumber(row, "neverZones")), //nolint:gosec // written by this service
 			Since: getMillis(row, "neverSince"),
 		},
-		CancelledAt: getMillis(row, "cancelledAt"), Revoke: getBool(row, "revoke"),
-		FailingTime: campaign.FailingTime{
-			For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond,
-			At:  getMillis(row, "failedAt"),
-		},
-		AgentID:  getText(row, "agentId"),
-		TapKey:   getBinary(row, "tapKey"),
-		ClosedAt: getMillis(row, "closedAt"),
-		Classes:  campaign.Classes{Basic: getInt(row, "basics"), Bits: getBinary(row, "classes")},
-		Prices:   readPrices(row),
-		Reserved: getMoney(row, "reserved"), ReservedOn: getText(row, "reservedOn"),
-		CountsClicks: getBool(row, "countsClicks"), Test: getBool(row, "test"), Part: getText(row, "part"),
-	}, nil
+		FailingTime: campaign.FailingTime{For: time.Duration(getNumber(row, "failingMillis")) * time.Millisecond},
+		Prices:      readPrices(row), Reserved: getMoney(row, "reserved"), ReservedOn: getText(row, "reservedOn"),
+	}
+	return fill(b, batchFields, row), nil
 }
 
 // waitsOf returns the attributes of what a batch waits for. One has both a pause and the parts of a file: a completed

@@ -12,7 +12,7 @@ import (
 
 func callsOf(t *testing.T, s *AuthStore, tenant string) acceptance.CallBucket {
 	t.Helper()
-	snapshot, err := New(s.Tables).Campaigns.Snapshot(t.Context(), acceptance.Query{Tenant: tenant, Calls: true})
+	snapshot, err := New(s.Tables).Snapshot(t.Context(), acceptance.Query{Tenant: tenant, Calls: true})
 	if err != nil {
 		t.Fatal(err)
 	}

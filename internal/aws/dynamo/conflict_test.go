@@ -17,16 +17,16 @@ func TestStores_TransactionConflict(t *testing.T) {
 	for name, write := range map[string]func(t *testing.T, s *Stores) error{
 		"cancellation": func(t *testing.T, s *Stores) error {
 			t.Helper()
-			return s.Batches.CancelCampaign(t.Context(), id, time.Now(), true)
+			return s.CancelCampaign(t.Context(), id, time.Now(), true)
 		},
 		"step": func(t *testing.T, s *Stores) error {
 			t.Helper()
-			_, err := s.Files.SaveSubmission(t.Context(), submission.Submission{ID: id})
+			_, err := s.SaveSubmission(t.Context(), submission.Submission{ID: id})
 			return err
 		},
 		"skipped part": func(t *testing.T, s *Stores) error {
 			t.Helper()
-			return s.Files.SkipPart(t.Context(), id, campaign.SubmissionTotals{})
+			return s.SkipPart(t.Context(), id, campaign.SubmissionTotals{})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,8 @@ import (
 // campaign.ErrLostRace if the client ID exists.
 func (s *AuthStore) CreateCredential(ctx context.Context, c account.Credential) error {
 	entry := with(credentialEntryKey(c.Tenant, c.ClientID), Item{"name": text(c.Name)})
-	return s.writeAll(ctx, "create credential "+c.ClientID, inTable(s.Auth, s.putNew(credentialRow(c))), s.put(entry))
+	row := with(credentialKey(c.ClientID), credentialFields(&c).item())
+	return s.writeAll(ctx, "create credential "+c.ClientID, inTable(s.Auth, s.putNew(row)), s.put(entry))
 }
 
 // Credential returns a credential. The error wraps campaign.ErrNotFound if it does not
@@ -117,22 +118,14 @@ func (s *AuthStore) authRowsOf(ctx context.Context, ids []string, key func(id st
 	return nil
 }
 
-func credentialRow(c account.Credential) Item {
-	row := with(credentialKey(c.ClientID), Item{
-		"tenant": text(c.Tenant), "name": text(c.Name), "secretHash": bytesOf(c.SecretHash), "scope": text(c.Scope),
-		"createdAt": millis(c.CreatedAt),
-	})
-	return with(row, some(Item{
-		"createdBy": text(c.CreatedBy), "previousSecretHash": bytesOf(c.PreviousSecretHash), "previousUntil": millis(c.PreviousUntil),
-		"refreshGeneration": number(c.RefreshGeneration), "revokedAt": millis(c.RevokedAt),
-	}))
+func credentialFields(c *account.Credential) fields {
+	return fields{
+		"tenant": &c.Tenant, "name": &c.Name, "secretHash": &c.SecretHash, "scope": &c.Scope, "createdAt": &c.CreatedAt,
+		"createdBy?": &c.CreatedBy, "previousSecretHash?": &c.PreviousSecretHash, "previousUntil?": &c.PreviousUntil,
+		"refreshGeneration?": &c.RefreshGeneration, "revokedAt?": &c.RevokedAt,
+	}
 }
 
 func readCredential(clientID string, row Item) account.Credential {
-	return account.Credential{
-		ClientID: clientID, Tenant: getText(row, "tenant"), Name: getText(row, "name"), Scope: getText(row, "scope"),
-		SecretHash: getBinary(row, "secretHash"), RefreshGeneration: getInt(row, "refreshGeneration"),
-		PreviousSecretHash: getBinary(row, "previousSecretHash"), PreviousUntil: getMillis(row, "previousUntil"),
-		CreatedAt: getMillis(row, "createdAt"), CreatedBy: getText(row, "createdBy"), RevokedAt: getMillis(row, "revokedAt"),
-	}
+	return fill(account.Credential{ClientID: clientID}, credentialFields, row)
 }

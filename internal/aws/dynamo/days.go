@@ -11,8 +11,8 @@ import (
 // The DAYS rows of a tenant contain the results of its messages by day. Every write of a row
 // raises its version. The attribute logged counts the opt-outs that the log of opt-outs has, too.
 
-func dayNumbers(c *campaign.DayCounts) counts {
-	return counts{
+func dayFields(c *campaign.DayCounts) fields {
+	return fields{
 		"sent": &c.Sent, "delivered": &c.Delivered, "read": &c.Read, "failed": &c.Failed, "notSent": &c.NotSent, "optedOut": &c.OptedOut,
 	}
 }
@@ -21,11 +21,9 @@ func dayNumbers(c *campaign.DayCounts) counts {
 // after a lost response adds twice, until the day is recounted.
 func (s *OutcomeStore) AddDay(ctx context.Context, tenant, date string, changes campaign.DayCounts) error {
 	add, values := []string{"#version :one"}, Item{":one": number(1), ":ttl": s.dayEnd(date)}
-	for name, change := range dayNumbers(&changes) {
-		if *change != 0 {
-			add = append(add, "#"+name+" :"+name)
-			values[":"+name] = number(*change)
-		}
+	for name, change := range some(dayFields(&changes).item()) {
+		add = append(add, "#"+name+" :"+name)
+		values[":"+name] = change
 	}
 	if changes.OptedOut != 0 {
 		add = append(add, "#logged :optedOut")
@@ -54,16 +52,16 @@ func (s *OutcomeStore) Days(ctx context.Context, tenant, from, to string) ([]cam
 }
 
 func readDay(row Item) campaign.Day {
-	d := campaign.Day{Date: getText(row, "sk"), Logged: getInt(row, "logged"), Version: getInt(row, "version")}
-	dayNumbers(&d.DayCounts).readFrom(row)
-	return d
+	return campaign.Day{
+		Date: getText(row, "sk"), Logged: getInt(row, "logged"), Version: getInt(row, "version"),
+		DayCounts: fill(campaign.DayCounts{}, dayFields, row),
+	}
 }
 
 // SetDay replaces the counts of a day if its version is the one that was read. It reports
 // whether it did.
 func (s *OutcomeStore) SetDay(ctx context.Context, tenant string, d campaign.Day) (bool, error) {
-	row := dayKey(tenant, d.Date)
-	dayNumbers(&d.DayCounts).addTo(row)
+	row := with(dayKey(tenant, d.Date), dayFields(&d.DayCounts).item())
 	row["logged"], row["version"], row[TTL] = number(d.Logged), number(d.Version+1), s.dayEnd(d.Date)
 	return s.write(ctx, "set the results of a day", s.putAfter(row, "version", d.Version))
 }

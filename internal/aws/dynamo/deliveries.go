@@ -35,29 +35,31 @@ func readDeliveryKey(row Item) (t delivery.NotifyTask, ok bool) {
 	return delivery.NotifyTask{DeliveryID: id, Tenant: owner[:at], EndpointID: owner[at+1:]}, true
 }
 
+func deliveryFields(n *delivery.Delivery) fields {
+	return fields{
+		"attempt?": &n.Attempt, "dead?": &n.Dead, "parked?": &n.Parked, "notBefore?": &n.NotBefore, "nextCheck": &n.Next,
+		"blob?": &n.Blob,
+	}
+}
+
 func deliveryRow(n delivery.Delivery) Item {
-	row := with(deliveryKey(n.Task()), some(Item{
-		"attempt": number(n.Attempt), "pending": packPending(n.Pending), "dead": boolean(n.Dead), "parked": boolean(n.Parked),
-		"notBefore": millis(n.NotBefore),
-	}))
+	row := with(with(deliveryKey(n.Task()), deliveryFields(&n).item()), some(Item{"pending": packPending(n.Pending)}))
 	if n.Blob != "" {
-		row["kind"], row["blob"] = text(n.Kind), text(n.Blob)
+		row["kind"] = text(n.Kind)
 	} else {
 		row["entries"] = bytesOf(n.Entries)
 	}
-	row["due"], row["nextCheck"] = text(deliveryDue(n)), millis(n.Next)
+	row["due"] = text(deliveryDue(n))
 	setEnd(row, n.ExpiresAt)
 	return row
 }
 
 func readDelivery(t delivery.NotifyTask, row Item) (delivery.Delivery, error) {
 	pending, err := unpackPending(getBinary(row, "pending"))
-	return delivery.Delivery{
-		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Pending: pending,
-		Kind: delivery.Kind(getText(row, "kind")), Blob: getText(row, "blob"), Entries: getBinary(row, "entries"),
-		Attempt: getInt(row, "attempt"), Next: getMillis(row, "nextCheck"), NotBefore: getMillis(row, "notBefore"), ExpiresAt: getEnd(row),
-		Dead: getBool(row, "dead"), Parked: getBool(row, "parked"),
-	}, err
+	return fill(delivery.Delivery{
+		ID: t.DeliveryID, Tenant: t.Tenant, EndpointID: t.EndpointID, Pending: pending, Kind: delivery.Kind(getText(row, "kind")),
+		Entries: getBinary(row, "entries"), ExpiresAt: getEnd(row),
+	}, deliveryFields, row), err
 }
 
 // packPending encodes ascending positions as differences.

@@ -85,22 +85,19 @@ func (s *EndpointStore) SetKinds(ctx context.Context, tenant, id string, kinds [
 	return s.write(ctx, "change the kinds of endpoint "+id, s.update(endpointKey(tenant, id), "SET kinds = :kinds", present, values))
 }
 
+func endpointFields(e *delivery.Endpoint) fields {
+	return fields{
+		"url": &e.URL, "secret": &e.Secret, "previousSecret?": &e.PreviousSecret, "previousUntil?": &e.PreviousUntil,
+		"offReason?": &e.OffReason, "offAt?": &e.OffAt,
+	}
+}
+
 func endpointRow(e delivery.Endpoint) Item {
-	row := with(endpointKey(e.Tenant, e.ID), Item{
-		"url": text(e.URL), "secret": text(e.Secret), "kinds": text(strings.Join(e.Kinds, ",")),
-	})
-	return with(row, some(Item{
-		"previousSecret": text(e.PreviousSecret), "previousUntil": millis(e.PreviousUntil),
-		"offReason": text(e.OffReason), "offAt": millis(e.OffAt),
-	}))
+	return with(with(endpointKey(e.Tenant, e.ID), endpointFields(&e).item()), Item{"kinds": text(strings.Join(e.Kinds, ","))})
 }
 
 func readEndpoint(tenant, id string, row Item) delivery.Endpoint {
-	e := delivery.Endpoint{
-		ID: id, Tenant: tenant, URL: getText(row, "url"),
-		Secret: getText(row, "secret"), PreviousSecret: getText(row, "previousSecret"), PreviousUntil: getMillis(row, "previousUntil"),
-		OffReason: getText(row, "offReason"), OffAt: getMillis(row, "offAt"),
-	}
+	e := fill(delivery.Endpoint{ID: id, Tenant: tenant}, endpointFields, row)
 	if kinds := getText(row, "kinds"); kinds != "" {
 		e.Kinds = strings.Split(kinds, ",")
 	}
@@ -120,22 +117,19 @@ func (s *EndpointStore) Circuit(ctx context.Context, tenant, endpointID string) 
 	return readCircuit(tenant, endpointID, row), err
 }
 
+func circuitFields(c *delivery.Circuit) fields {
+	return fields{"since": &c.Since, "probes": &c.Probes, "closing": &c.Closing, "drained": &c.Drained, "version": &c.Version, "nextCheck": &c.Next}
+}
+
 func readCircuit(tenant, endpointID string, row Item) delivery.Circuit {
-	return delivery.Circuit{
-		Tenant: tenant, EndpointID: endpointID, Since: getMillis(row, "since"), Probes: getInt(row, "probes"),
-		Next: getMillis(row, "nextCheck"), Closing: getBool(row, "closing"), Drained: getBool(row, "drained"),
-		Version: getInt(row, "version"),
-	}
+	return fill(delivery.Circuit{Tenant: tenant, EndpointID: endpointID}, circuitFields, row)
 }
 
 // SaveCircuit writes the circuit if it is unchanged since it was read, and reports whether
 // it did. Sweep checks the circuit at its Next.
 func (s *EndpointStore) SaveCircuit(ctx context.Context, c delivery.Circuit) (bool, error) {
-	row := with(circuitKey(c.Tenant, c.EndpointID), Item{
-		"since": millis(c.Since), "probes": number(c.Probes), "closing": boolean(c.Closing), "drained": boolean(c.Drained),
-		"version": number(c.Version + 1), "nextCheck": millis(c.Next),
-	})
-	row["due"] = text(s.dueKey(c.Tenant, getText(row, "pk")+getText(row, "sk")))
+	row := with(circuitKey(c.Tenant, c.EndpointID), circuitFields(&c).item())
+	row["version"], row["due"] = number(c.Version+1), text(s.dueKey(c.Tenant, getText(row, "pk")+getText(row, "sk")))
 	return s.write(ctx, "write the circuit of endpoint "+c.EndpointID, s.putAfter(row, "version", c.Version))
 }
 

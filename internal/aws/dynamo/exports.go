@@ -109,36 +109,25 @@ func (s *FileStore) FreeExportSlot(ctx context.Context, e export.Export) error {
 	return s.tryWrite(ctx, "free the slot of export "+e.ExportID, w)
 }
 
+func exportFields(e *export.Export) fields {
+	return fields{
+		"tenant": &e.Tenant, "campaignId": &e.CampaignID, "secret": &e.Secret, "kind": (*string)(&e.Kind), "format": (*string)(&e.Format),
+		"language": &e.Language, "state": (*string)(&e.State), "upload": &e.Upload, "audience": (*string)(&e.Audience),
+		"createdAt": &e.CreatedAt, "updatedAt": &e.UpdatedAt, "slot": &e.Slot, "total": &e.Total, "checked": &e.Checked,
+		"shown": &e.Shown, "lines": &e.Lines, "parts": &e.Parts, "next": &e.Next, "rest": &e.Rest, "version": &e.Version,
+	}
+}
+
 func exportRow(e export.Export) Item {
-	row := with(exportKey(e.ExportID), Item{
-		"tenant": text(e.Tenant), "campaignId": text(e.CampaignID), "secret": text(e.Secret), "kind": text(e.Kind),
-		"format": text(e.Format), "language": text(e.Language), "statuses": text(strings.Join(e.Statuses, " ")),
-		"state": text(e.State), "upload": text(e.Upload), "audience": text(e.Audience),
-		"createdAt": millis(e.CreatedAt), "updatedAt": millis(e.UpdatedAt),
-	})
-	exportNumbers(&e).addTo(row)
+	row := with(with(exportKey(e.ExportID), exportFields(&e).item()), Item{"statuses": text(strings.Join(e.Statuses, " "))})
 	setEnd(row, e.ExpiresAt)
 	return row
 }
 
-func exportNumbers(e *export.Export) counts {
-	return counts{
-		"slot": &e.Slot, "total": &e.Total, "checked": &e.Checked, "shown": &e.Shown, "lines": &e.Lines, "parts": &e.Parts,
-		"next": &e.Next, "rest": &e.Rest, "version": &e.Version,
-	}
-}
-
 func readExport(row Item) export.Export {
-	e := export.Export{
-		ID:       campaign.ID{Tenant: getText(row, "tenant"), CampaignID: getText(row, "campaignId")},
-		ExportID: strings.TrimPrefix(getText(row, "pk"), exportPrefix), Secret: getText(row, "secret"),
-		Kind: export.Kind(getText(row, "kind")), Format: export.Format(getText(row, "format")),
-		Language: getText(row, "language"), Statuses: strings.Fields(getText(row, "statuses")),
-		Audience: export.Audience(getText(row, "audience")), State: export.State(getText(row, "state")), Upload: getText(row, "upload"),
-		CreatedAt: getMillis(row, "createdAt"), UpdatedAt: getMillis(row, "updatedAt"), ExpiresAt: getEnd(row),
-	}
-	exportNumbers(&e).readFrom(row)
-	return e
+	return fill(export.Export{
+		ExportID: strings.TrimPrefix(getText(row, "pk"), exportPrefix), Statuses: strings.Fields(getText(row, "statuses")), ExpiresAt: getEnd(row),
+	}, exportFields, row)
 }
 
 // packSnapshot encodes a snapshot: for each batch the difference of its ordinal from the

@@ -182,8 +182,9 @@ func (s *OutcomeStore) KeepResults(ctx context.Context, id campaign.ID, r insigh
 	if r.ExpiresAt.IsZero() {
 		return nil
 	}
-	values := Item{":at": millis(r.At)}
-	w := s.update(resultsKey(id), "SET "+assign(resultAttributes(r), values), absent+" OR readAt < :at", values)
+	row, values := resultFields(&r).item(), Item{":at": millis(r.At)}
+	setEnd(row, r.ExpiresAt)
+	w := s.update(resultsKey(id), "SET "+assign(row, values), absent+" OR readAt < :at", values)
 	return s.tryWrite(ctx, "store the results of campaign "+id.CampaignID, w)
 }
 
@@ -194,8 +195,11 @@ func (s *OutcomeStore) KeepOptOutCount(ctx context.Context, id campaign.ID, r in
 	return s.tryWrite(ctx, "store the opt-outs of campaign "+id.CampaignID, w)
 }
 
-func resultNumbers(r *insight.Results) counts {
-	return counts{
+func resultFields(r *insight.Results) fields {
+	return fields{
+		"status": (*string)(&r.Status), "templateId": &r.TemplateID, "readAt": &r.At, "cancelledAt": &r.CancelledAt, "pausedAt": &r.PausedAt,
+		"first": &r.First, "last": &r.Last, "next": &r.Next, "until": &r.Until, "endsAt": &r.EndsAt, "stalled": &r.Stalled,
+		"tappable": &r.Tappable, "clickable": &r.Clickable, "cost": (*int64)(&r.Cost),
 		"batches": &r.Batches, "moves": &r.Moves, "templates": &r.Templates, "accepted": &r.Accepted, "sent": &r.Sent,
 		"delivered": &r.Delivered, "read": &r.Read, "lost": &r.Lost, "optedOut": &r.OptedOut, "tapped": &r.Tapped, "clicked": &r.Clicked,
 		"waiting": &r.ToGo, "stopped": &r.Stopped, "notAccepted": &r.NotAccepted, "neverAccepted": &r.NeverAccepted,
@@ -203,27 +207,8 @@ func resultNumbers(r *insight.Results) counts {
 	}
 }
 
-func resultAttributes(r insight.Results) Item {
-	row := Item{
-		"status": text(r.Status), "templateId": text(r.TemplateID), "readAt": millis(r.At),
-		"cancelledAt": millis(r.CancelledAt), "pausedAt": millis(r.PausedAt),
-		"first": millis(r.First), "last": millis(r.Last), "next": millis(r.Next), "until": millis(r.Until), "endsAt": millis(r.EndsAt), "stalled": boolean(r.Stalled),
-		"tappable": boolean(r.Tappable), "clickable": boolean(r.Clickable), "cost": number(r.Cost),
-	}
-	resultNumbers(&r).addTo(row)
-	setEnd(row, r.ExpiresAt)
-	return row
-}
-
 func readResults(row Item) insight.Results {
-	r := insight.Results{
-		Status: campaign.Status(getText(row, "status")), TemplateID: getText(row, "templateId"),
-		At: getMillis(row, "readAt"), CancelledAt: getMillis(row, "cancelledAt"),
-		PausedAt: getMillis(row, "pausedAt"), First: getMillis(row, "first"),
-		Last: getMillis(row, "last"), Next: getMillis(row, "next"), Until: getMillis(row, "until"), EndsAt: getMillis(row, "endsAt"), Stalled: getBool(row, "stalled"),
-		Tappable: getBool(row, "tappable"), Clickable: getBool(row, "clickable"), ExpiresAt: getEnd(row),
-		Cost: getMoney(row, "cost"), OptOuts: getInt(row, "optOuts"), OptOutsUntil: getMillis(row, "optOutsUntil"),
-	}
-	resultNumbers(&r).readFrom(row)
-	return r
+	return fill(insight.Results{
+		ExpiresAt: getEnd(row), OptOuts: getInt(row, "optOuts"), OptOutsUntil: getMillis(row, "optOutsUntil"),
+	}, resultFields, row)
 }

@@ -53,27 +53,30 @@ func (s *RecipientStore) saveList(
 	return err == nil, err
 }
 
+func listFields(l *lists.List) fields {
+	return fields{
+		"number?": &l.Number, "reason?": &l.Reason, "source?": &l.Source, "until?": &l.Until, "changedAt?": &l.ChangedAt,
+		"deleted?": &l.Deleted, "version": &l.Version,
+	}
+}
+
+func segmentFields(s *lists.Segment) fields {
+	return fields{"id?": &s.ID, "remove?": &s.Remove, "until?": &s.Until, "numbers?": &s.Numbers}
+}
+
 func listRow(l lists.List) Item {
 	segments := make([]types.AttributeValue, len(l.Segments))
-	for i, segment := range l.Segments {
-		segments[i] = &types.AttributeValueMemberM{Value: some(Item{
-			"id": text(segment.ID), "remove": boolean(segment.Remove), "until": millis(segment.Until), "numbers": number(segment.Numbers),
-		})}
+	for i := range l.Segments {
+		segments[i] = &types.AttributeValueMemberM{Value: segmentFields(&l.Segments[i]).item()}
 	}
-	return with(listKey(l.Tenant, l.Name), with(some(Item{
-		"number": number(l.Number), "reason": text(l.Reason), "source": text(l.Source), "areaCodes": text(joinCodes(l.AreaCodes)),
-		"traffic": text(joinTraffic(l.Traffic)), "until": millis(l.Until), "changedAt": millis(l.ChangedAt), "deleted": boolean(l.Deleted),
-	}), Item{"version": number(l.Version + 1), "segments": &types.AttributeValueMemberL{Value: segments}}))
+	row := with(with(listKey(l.Tenant, l.Name), listFields(&l).item()), some(Item{
+		"areaCodes": text(joinCodes(l.AreaCodes)), "traffic": text(joinTraffic(l.Traffic)),
+	}))
+	return with(row, Item{"version": number(l.Version + 1), "segments": &types.AttributeValueMemberL{Value: segments}})
 }
 
 func readList(tenant string, row Item) lists.List {
-	l := lists.List{
-		Tenant: tenant, Name: getText(row, "sk"), Number: getInt(row, "number"), Version: getInt(row, "version"),
-		Settings: lists.Settings{
-			Reason: getText(row, "reason"), Source: getText(row, "source"), Until: getMillis(row, "until"),
-		},
-		ChangedAt: getMillis(row, "changedAt"), Deleted: getBool(row, "deleted"),
-	}
+	l := fill(lists.List{Tenant: tenant, Name: getText(row, "sk")}, listFields, row)
 	for code := range strings.FieldsSeq(getText(row, "areaCodes")) {
 		n, _ := strconv.Atoi(code)
 		l.AreaCodes = append(l.AreaCodes, n)
@@ -84,10 +87,7 @@ func readList(tenant string, row Item) lists.List {
 	if segments, ok := row["segments"].(*types.AttributeValueMemberL); ok {
 		for _, each := range segments.Value {
 			if m, ok := each.(*types.AttributeValueMemberM); ok {
-				l.Segments = append(l.Segments, lists.Segment{
-					ID: getText(m.Value, "id"), Remove: getBool(m.Value, "remove"), Until: getMillis(m.Value, "until"),
-					Numbers: getInt(m.Value, "numbers"),
-				})
+				l.Segments = append(l.Segments, fill(lists.Segment{}, segmentFields, m.Value))
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // The error wraps campaign.ErrLostRace while the existing one is being deleted.
 func (s *ContentStore) AddMedia(ctx context.Context, f mediafile.File) (mediafile.File, error) {
 	doing := "add media file " + f.Hash
-	there, held, err := s.writeOrRead(ctx, doing, s.putNew(mediaRow(f)))
+	there, held, err := s.writeOrRead(ctx, doing, s.putNew(with(mediaKey(f.Tenant, f.Hash), mediaFields(&f).item())))
 	if held || err != nil {
 		return f, err
 	}
@@ -97,20 +97,13 @@ func (s *ContentStore) requireMedia(f mediafile.File) types.TransactWriteItem {
 	return s.check(mediaKey(f.Tenant, f.Hash), present+" AND attribute_not_exists(deleting) AND "+isObject(f, values), values)
 }
 
-func mediaRow(f mediafile.File) Item {
-	row := with(mediaKey(f.Tenant, f.Hash), Item{
-		"name": text(f.Name), "type": text(f.Type), "size": number(f.Size), "createdAt": millis(f.CreatedAt),
-	})
-	return with(row, some(Item{
-		"width": number(f.Width), "height": number(f.Height), "thumbnail": boolean(f.Thumbnail), "url": text(f.URL),
-		"object": text(f.Object),
-	}))
+func mediaFields(f *mediafile.File) fields {
+	return fields{
+		"name": &f.Name, "type": &f.Type, "size": &f.Size, "createdAt": &f.CreatedAt, "width?": &f.Width, "height?": &f.Height,
+		"thumbnail?": &f.Thumbnail, "url?": &f.URL, "object?": &f.Object,
+	}
 }
 
 func readMedia(tenant, hash string, row Item) mediafile.File {
-	return mediafile.File{
-		Tenant: tenant, Hash: hash, Object: getText(row, "object"), Name: getText(row, "name"), Type: getText(row, "type"), Size: getNumber(row, "size"),
-		Width: getInt(row, "width"), Height: getInt(row, "height"), Thumbnail: getBool(row, "thumbnail"),
-		URL: getText(row, "url"), CreatedAt: getMillis(row, "createdAt"), Deleting: getBool(row, "deleting"),
-	}
+	return fill(mediafile.File{Tenant: tenant, Hash: hash, Deleting: getBool(row, "deleting")}, mediaFields, row)
 }

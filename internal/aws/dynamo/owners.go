@@ -101,10 +101,12 @@ func (s *TenantStore) Owner(ctx context.Context, agentID string) (account.Owner,
 	return readOwner(agentID, row), err
 }
 
+func ownerFields(o *account.Owner) fields {
+	return fields{"tenant": &o.Tenant, "since": &o.Since, "releasedAt": &o.ReleasedAt}
+}
+
 func readOwner(agentID string, row Item) account.Owner {
-	return account.Owner{
-		AgentID: agentID, Tenant: getText(row, "tenant"), Since: getMillis(row, "since"), ReleasedAt: getMillis(row, "releasedAt"),
-	}
+	return fill(account.Owner{AgentID: agentID}, ownerFields, row)
 }
 
 // Owners reads the owners of agents consistently, by the ID of the agent.
@@ -162,7 +164,7 @@ func (s *TenantStore) RemoveAgent(ctx context.Context, read account.Owner, at ti
 
 // replaceOwner writes the owner of an agent if it is unchanged since it was read.
 func (s *TenantStore) replaceOwner(read, o account.Owner) types.TransactWriteItem {
-	row := with(ownerKey(o.AgentID), Item{"tenant": text(o.Tenant), "since": millis(o.Since), "releasedAt": millis(o.ReleasedAt)})
+	row := with(ownerKey(o.AgentID), ownerFields(&o).item())
 	if read.Tenant == "" {
 		return s.putNew(row)
 	}

@@ -41,7 +41,7 @@ func TestSettleReplies_ManyFail(t *testing.T) {
 			phone := fmt.Sprint("+", 5511900000000+i)
 			sdk.rows, until[phone] = append(sdk.rows, `{"phone":{"S":"`+phone+`"}}`), time.Time{}
 		}
-		s := New(Tables{Campaigns: "campaigns", Now: time.Now, Client: clientOf(sdk)}).Recipients
+		s := New(Tables{Campaigns: "campaigns", Now: time.Now, Client: clientOf(sdk)})
 		err := s.SettleReplies(t.Context(), "t", until)
 		if err == nil || strings.Count(err.Error(), "AccessDenied") != 1 {
 			t.Errorf("the error is %v, want one refusal", err)

@@ -141,14 +141,14 @@ func (s *FileStore) ChangeKnownColumns(ctx context.Context, tenant string, chang
 }
 
 // totalsAttributes are the attributes of META that hold the totals of the campaign's file.
-var totalsAttributes = append(slices.Sorted(maps.Keys(totalsNumbers(&campaign.SubmissionTotals{}))), "partsUntil")
+var totalsAttributes = slices.Sorted(maps.Keys(totalsFields(&campaign.SubmissionTotals{})))
 
-func totalsNumbers(t *campaign.SubmissionTotals) counts {
-	return counts{
+func totalsFields(t *campaign.SubmissionTotals) fields {
+	return fields{
 		"lines": &t.Lines, "invalid": &t.Invalid, "faulty": &t.Faulty, "repeated": &t.Repeated, "people": &t.People,
 		"withheldOfPeople": &t.Withheld,
 		"erasedOfParts":    &t.Erased, "acceptedOfParts": &t.Accepted, "partsToCome": &t.PartsToCome,
-		"partsCheck": &t.Check, "parts": &t.Parts, "partsDone": &t.PartsDone,
+		"partsCheck": &t.Check, "parts": &t.Parts, "partsDone": &t.PartsDone, "partsUntil": &t.Until,
 	}
 }
 
@@ -157,18 +157,14 @@ func totalsItem(t campaign.SubmissionTotals) Item {
 	if !t.Known() {
 		return nil
 	}
-	row := Item{"partsUntil": millis(t.Until)}
-	totalsNumbers(&t).addTo(row)
-	return row
+	return totalsFields(&t).item()
 }
 
 // readTotals returns the totals in a META row, as of now.
 func (t *table) readTotals(meta Item) (totals campaign.SubmissionTotals) {
-	totalsNumbers(&totals).readFrom(meta)
-	if !totals.Known() {
+	if totalsFields(&totals).readFrom(meta); !totals.Known() {
 		return totals
 	}
-	totals.Until = getMillis(meta, "partsUntil")
 	return totals.At(t.Now())
 }
 

@@ -99,7 +99,7 @@ func TestTapLogs(t *testing.T) {
 	record(t, s, early, changesOf(0, 1, campaign.OutcomeSent))
 	now = later.Add(time.Hour)
 	must(t, appendTaps(t.Context(), s, late, tapOn(1, 1, 0), tapOn(2, 1, 0)))
-	logs := dynamo.New(s.Tables()).Outcomes.TapLog()
+	logs := dynamo.New(s.Tables()).TapLog()
 	var found []string
 	for key, err := range logs.LedgersSince(t.Context(), now) {
 		must(t, err)

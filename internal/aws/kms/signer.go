@@ -82,14 +82,11 @@ func (s *Signer) Keys(ctx context.Context) ([]accesstoken.Key, error) {
 		return s.sets[now], nil
 	}
 	set, err := s.set(ctx, now)
-	if err == nil {
-		s.sets[now] = set
-		return set, nil
+	if err != nil && now == previousSigns {
+		return s.previousAlone(ctx, err)
 	}
-	if now != previousSigns {
-		return nil, err
-	}
-	return s.previousAlone(ctx, err)
+	s.sets[now] = set // nil after an error
+	return set, err
 }
 
 // previousAlone returns only the current signing key if its successor cannot be read: it

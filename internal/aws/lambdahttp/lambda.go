@@ -48,7 +48,7 @@ func (a adapter) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	e, err := parseEvent(payload)
 	switch {
 	case clientsFault(err):
-		undecodable().Write(w)
+		httpapi.BadRequest(jsonscan.InvalidUTF8, "The request is not valid UTF-8.").Write(w)
 	case err != nil:
 		return nil, err
 	default:
@@ -74,14 +74,6 @@ func count(ctx context.Context, status int) {
 func clientsFault(err error) bool {
 	fault, ok := errors.AsType[*jsonscan.Error](err)
 	return ok && fault.Code == jsonscan.InvalidUTF8
-}
-
-func undecodable() *httpapi.Problem {
-	return &httpapi.Problem{
-		Status: http.StatusBadRequest,
-		Code:   jsonscan.InvalidUTF8,
-		Detail: "The request is not valid UTF-8.",
-	}
 }
 
 func (e *event) request(ctx context.Context) *http.Request {

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/ledger"
 )
 
 // Queue is a task queue.
@@ -57,6 +59,38 @@ type Blobs interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	// Delete deletes an object. A missing one is not an error.
 	Delete(ctx context.Context, key string) error
+}
+
+// SentBatches reads batches, and the templates that they are sent with.
+type SentBatches interface {
+	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+}
+
+// Templates keeps the templates of batches. The zero Templates is ready to use.
+type Templates struct {
+	cache.Cache[campaign.VersionKey, campaign.Template]
+}
+
+const maxTemplates = 500
+
+// Of returns the template that a batch is sent with.
+func (t *Templates) Of(ctx context.Context, from SentBatches, b campaign.Batch, now time.Time) (campaign.Template, error) {
+	return t.Get(b.VersionKey(), now, cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
+		return from.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
+	})
+}
+
+// OpenBatches reads batches with their states, and sets when sweep checks them.
+type OpenBatches interface {
+	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
+	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	// LedgerHead returns the states of a batch, zero for none. The error wraps campaign.ErrExpired if the batch has expired.
+	LedgerHead(ctx context.Context, key campaign.BatchKey) (ledger.Head, error)
+	// PostponeCheck sets when sweep checks a batch, and what it waits for, if its check is unchanged. It reports whether it did.
+	PostponeCheck(ctx context.Context, b campaign.Batch, next time.Time) (bool, error)
 }
 
 // File is a file that is read in ranges.

@@ -20,7 +20,7 @@ func TestLinkToken(t *testing.T) {
 	b := tapBatch()
 	token := reaction.LinkToken(b, 1999, 51)
 	link, _, ok := reaction.ParseLinkToken(token)
-	if want := (reaction.Link{Key: b.Key, Index: 1999, Suggestion: 51}); !ok || link != want || !provesLink(b, token) {
+	if want := (reaction.Tap{Key: b.Key, Index: 1999, Suggestion: 51}); !ok || link != want || !provesLink(b, token) {
 		t.Errorf("%q is the link %v, want %v", token, link, want)
 	}
 	if !regexp.MustCompile(`^[A-Za-z0-9_-]{31}$`).MatchString(token) {

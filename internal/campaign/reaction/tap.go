@@ -21,23 +21,20 @@ const (
 	macSize = 8
 )
 
-// Tap identifies a suggestion of a message. Suggestion counts from 1, see content.AllSuggestions.
+// Tap identifies a suggestion of a message: one that was tapped, or whose clicks are counted. Suggestion counts from 1, see
+// content.AllSuggestions.
 type Tap struct {
 	Key        campaign.BatchKey
 	Index      int
 	Suggestion int
 }
 
-// TapProof authenticates a Tap, see ProvesTap.
-type TapProof [macSize]byte
-
 // Postback returns the postback data of a suggestion of the batch's message to a phone
 // number. A recipient can send any postback data, so a MAC covers all of it and the number.
 // It is ASCII of 29 characters.
 func Postback(b campaign.Batch, index, suggestion int, phone string) string {
 	tap := Tap{b.Key, index, suggestion}
-	proof := tap.proof(b.TapKey, phone)
-	return postbackVersion + base64.RawURLEncoding.EncodeToString(append(tap.pack(), proof[:]...))
+	return postbackVersion + base64.RawURLEncoding.EncodeToString(append(tap.pack(), tap.proof(b.TapKey, phone, macSize)...))
 }
 
 // Postbacks returns the function for outgoing.Message.Postback, nil if the batch has no TapKey.
@@ -49,62 +46,63 @@ func Postbacks(b campaign.Batch, index int, phone string) func(suggestion int) s
 }
 
 func (t Tap) pack() []byte {
-	packed := t.Key.AppendMessage(make([]byte, 0, tapSize+macSize), t.Index)
+	packed := t.Key.AppendMessage(make([]byte, 0, tapSize+linkProofSize), t.Index)
 	return append(packed, byte(t.Suggestion)) //nolint:gosec // fewer than 64
 }
 
-func (t Tap) proof(key []byte, phone string) (proof TapProof) {
-	mac := hmac.New(sha256.New, key)
-	_, _ = mac.Write(t.pack())
-	_, _ = mac.Write([]byte(phone))
-	copy(proof[:], mac.Sum(nil))
-	return proof
+// unpack returns the tap of pack, and what follows it.
+func unpack(packed []byte) (t Tap, proof []byte) {
+	t.Key, t.Index = campaign.UnpackMessage(packed)
+	t.Suggestion = int(packed[tapSize-1])
+	return t, packed[tapSize:]
 }
 
-// ParsePostback parses the result of Postback. It returns false for other postback data.
-func ParsePostback(postback string) (tap Tap, proof TapProof, ok bool) {
+// proof returns a MAC of the tap and of a text, in size bytes.
+func (t Tap) proof(key []byte, text string, size int) []byte {
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write(t.pack())
+	_, _ = mac.Write([]byte(text))
+	return mac.Sum(nil)[:size]
+}
+
+// proven reports whether a proof is that of a suggestion of the batch's messages.
+func (t Tap) proven(b campaign.Batch, proof []byte, text string, size int) bool {
+	return len(b.TapKey) > 0 && t.Key == b.Key && t.Index < b.Accepted && hmac.Equal(proof, t.proof(b.TapKey, text, size))
+}
+
+// ParsePostback parses the result of Postback. It returns false for other postback data. proof is for ProvesTap.
+func ParsePostback(postback string) (tap Tap, proof []byte, ok bool) {
 	if len(postback) != len(postbackVersion)+base64.RawURLEncoding.EncodedLen(tapSize+macSize) || postback[:1] != postbackVersion {
-		return tap, proof, false
+		return tap, nil, false
 	}
 	packed, err := base64.RawURLEncoding.DecodeString(postback[1:])
 	if err != nil || len(packed) != tapSize+macSize { // the decoder ignores line breaks
-		return tap, proof, false
+		return tap, nil, false
 	}
-	tap.Key, tap.Index = campaign.UnpackMessage(packed)
-	tap.Suggestion = int(packed[tapSize-1])
-	copy(proof[:], packed[tapSize:])
+	tap, proof = unpack(packed)
 	return tap, proof, true
 }
 
 // ProvesTap reports whether the batch's sender made the postback data for a message to the phone number.
-func ProvesTap(b campaign.Batch, tap Tap, proof TapProof, phone string) bool {
-	want := tap.proof(b.TapKey, phone)
-	return len(b.TapKey) > 0 && tap.Key == b.Key && tap.Index < b.Accepted && hmac.Equal(proof[:], want[:])
+func ProvesTap(b campaign.Batch, tap Tap, proof []byte, phone string) bool {
+	return tap.proven(b, proof, phone, macSize)
 }
 
 // LinkPath is the path of the links that count clicks, before their token.
 const LinkPath = "/l/"
 
-// linkProofSize is the size of a token's MAC: 80 bits cannot be guessed.
-const linkProofSize = 10
-
-// LinkProof authenticates a Link, see ProvesLink.
-type LinkProof [linkProofSize]byte
-
-// Link identifies a suggestion of a message whose clicks are counted. Suggestion counts from
-// 1, see content.AllSuggestions.
-type Link struct {
-	Key        campaign.BatchKey
-	Index      int
-	Suggestion int
-}
+const (
+	// linkProofSize is the size of a token's MAC: 80 bits cannot be guessed.
+	linkProofSize = 10
+	// linkText differs from the text of the MAC of a Postback, a phone number: that starts with "+".
+	linkText = "link"
+)
 
 // LinkToken returns the token of a suggestion of the batch's message: the batch, the message
 // and the suggestion, and a MAC with the batch's TapKey. It is 31 URL-safe characters.
 func LinkToken(b campaign.Batch, index, suggestion int) string {
-	link := Link{b.Key, index, suggestion}
-	proof := link.proof(b.TapKey)
-	return base64.RawURLEncoding.EncodeToString(append(link.pack(), proof[:]...))
+	link := Tap{b.Key, index, suggestion}
+	return base64.RawURLEncoding.EncodeToString(append(link.pack(), link.proof(b.TapKey, linkText, linkProofSize)...))
 }
 
 // Links returns the function that returns the link of a suggestion of the batch's message,
@@ -116,31 +114,17 @@ func Links(b campaign.Batch, baseURL string, index int) func(suggestion int) str
 	return func(suggestion int) string { return baseURL + LinkPath + LinkToken(b, index, suggestion) }
 }
 
-func (l Link) pack() []byte { return Tap(l).pack() }
-
-// proof differs from the proof of a Tap, which covers a phone number: that starts with "+".
-func (l Link) proof(key []byte) (proof LinkProof) {
-	mac := hmac.New(sha256.New, key)
-	_, _ = mac.Write(l.pack())
-	_, _ = mac.Write([]byte("link"))
-	copy(proof[:], mac.Sum(nil))
-	return proof
-}
-
-// ParseLinkToken parses the result of LinkToken. It returns false for other texts.
-func ParseLinkToken(token string) (link Link, proof LinkProof, ok bool) {
+// ParseLinkToken parses the result of LinkToken. It returns false for other texts. proof is for ProvesLink.
+func ParseLinkToken(token string) (link Tap, proof []byte, ok bool) {
 	packed, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(packed) != tapSize+linkProofSize || base64.RawURLEncoding.EncodeToString(packed) != token {
-		return link, proof, false
+		return link, nil, false
 	}
-	link.Key, link.Index = campaign.UnpackMessage(packed)
-	link.Suggestion = int(packed[tapSize-1])
-	copy(proof[:], packed[tapSize:])
+	link, proof = unpack(packed)
 	return link, proof, true
 }
 
 // ProvesLink reports whether the batch's sender made the link.
-func ProvesLink(b campaign.Batch, link Link, proof LinkProof) bool {
-	want := link.proof(b.TapKey)
-	return len(b.TapKey) > 0 && link.Key == b.Key && link.Index < b.Accepted && hmac.Equal(proof[:], want[:])
+func ProvesLink(b campaign.Batch, link Tap, proof []byte) bool {
+	return link.proven(b, proof, linkText, linkProofSize)
 }

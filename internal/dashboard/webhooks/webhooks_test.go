@@ -19,7 +19,6 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"campaign-dispatch/internal/app/settingsstore"
-	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
@@ -62,7 +61,7 @@ func fixtureWith(tb testing.TB, local bool, outcomes string) tenantFixture {
 	})
 	blobs := &s3.Store{Client: awss3.NewFromConfig(env.AWS(), func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	pages := &webhooks.Pages{
-		Store: store, Messages: &query.Service{Store: stores.NewQuery(dynamo.New(store.Tables())), Blobs: blobs, Now: clock}, Admin: &settings.Service{Store: settingsstore.New(dynamo.New(store.Tables())), Now: clock, LocalWebhooks: local},
+		Store: store, Messages: &query.Service{Store: dynamo.New(store.Tables()), Blobs: blobs, Now: clock}, Admin: &settings.Service{Store: settingsstore.New(dynamo.New(store.Tables())), Now: clock, LocalWebhooks: local},
 		Poster: webhook.Poster{HTTP: netguard.Guard{Local: local}.Client(1, time.Minute), Now: time.Now},
 		Now:    clock,
 	}

@@ -115,7 +115,7 @@ func TestList_AgentOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.store.Tenants.SaveTenant(t.Context(), campaign.Tenant{ID: owner, AgentID: "agent-" + rand.Text()}, nil); err != nil {
+	if err := s.store.SaveTenant(t.Context(), campaign.Tenant{ID: owner, AgentID: "agent-" + rand.Text()}, nil); err != nil {
 		t.Fatal(err)
 	}
 	shown := map[any]string{}
@@ -149,7 +149,7 @@ func newPipeline(t *testing.T) pipeline {
 	if p.stack, err = open(t.Context(), func(key string) string { return p.env[key] }, ""); err != nil {
 		t.Fatal(err)
 	}
-	hook := &events.Hook{Agents: p.stack.store.Tenants, Blobs: p.stack.blobs, Events: sqs.New(c.env.AWS(), p.env["EVENTS_QUEUE_URL"], time.Now), Now: time.Now}
+	hook := &events.Hook{Agents: p.stack.store, Blobs: p.stack.blobs, Events: sqs.New(c.env.AWS(), p.env["EVENTS_QUEUE_URL"], time.Now), Now: time.Now}
 	mux := http.NewServeMux()
 	mux.Handle("POST /{agentId}", httpapi.HandlerFunc(hook.ServeEvent))
 	p.hook = mux

@@ -115,7 +115,7 @@ func failuresCommand(flags *flag.FlagSet) action {
 		if err := s.service.CheckEndpoint(ctx, *tenant, *id); err != nil {
 			return answer{}, err
 		}
-		found, err := s.store.Endpoints.Failures(ctx, *tenant, *id, maxFailures)
+		found, err := s.store.Failures(ctx, *tenant, *id, maxFailures)
 		var failures section
 		for _, f := range found {
 			failures.add(row{
@@ -136,7 +136,7 @@ func (s *stack) health(ctx context.Context, e delivery.Endpoint) (string, error)
 	if e.Off() {
 		return "off since " + localtime.FormatUTC(e.OffAt) + ": " + e.OffReason, nil
 	}
-	c, err := s.store.Endpoints.Circuit(ctx, e.Tenant, e.ID)
+	c, err := s.store.Circuit(ctx, e.Tenant, e.ID)
 	if err != nil || !c.Open() {
 		return "on", err
 	}

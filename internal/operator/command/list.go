@@ -26,19 +26,19 @@ func listCommand(flags *flag.FlagSet) action {
 }
 
 func (s *stack) listAll(ctx context.Context) (answer, error) {
-	tenants, err := s.store.Tenants.Tenants(ctx)
+	tenants, err := s.store.Tenants(ctx)
 	if err != nil {
 		return answer{}, err
 	}
-	agents, err := s.store.Tenants.Agents(ctx)
+	agents, err := s.store.Agents(ctx)
 	if err != nil {
 		return answer{}, err
 	}
-	owners, err := s.store.Tenants.Owners(ctx, agents)
+	owners, err := s.store.Owners(ctx, agents)
 	if err != nil {
 		return answer{}, err
 	}
-	pauses, err := s.store.Tenants.Pauses(ctx)
+	pauses, err := s.store.Pauses(ctx)
 	if err != nil {
 		return answer{}, err
 	}
@@ -64,7 +64,7 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 
 // addPausedCampaigns adds the paused campaigns of the tenants to the other pauses.
 func (s *stack) addPausedCampaigns(ctx context.Context, tenants []campaign.Tenant, pauses map[string]time.Time) error {
-	campaigns, err := s.store.Tenants.PausedCampaigns(ctx, tenants)
+	campaigns, err := s.store.PausedCampaigns(ctx, tenants)
 	for id, since := range campaigns {
 		pauses[campaign.PauseSubject(id)] = since
 	}
@@ -89,14 +89,14 @@ func belongsTo(o account.Owner) string {
 }
 
 func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
-	tenant, err := s.store.Tenants.Tenant(ctx, id)
+	tenant, err := s.store.Tenant(ctx, id)
 	if errors.Is(err, campaign.ErrNotFound) {
 		return answer{}, fmt.Errorf("tenant %s not found: %s shows all, %s creates it", id, s.next("list"), s.next("tenant", "id", id))
 	}
 	if err != nil {
 		return answer{}, err
 	}
-	templates, err := s.store.Contents.Templates(ctx, id)
+	templates, err := s.store.Templates(ctx, id)
 	if err != nil {
 		return answer{}, err
 	}
@@ -104,7 +104,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	endpoints, err := s.store.Endpoints.Endpoints(ctx, id)
+	endpoints, err := s.store.Endpoints(ctx, id)
 	if err != nil {
 		return answer{}, err
 	}
@@ -139,7 +139,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 
 // sendingHours lists the rules of a tenant by traffic type.
 func (s *stack) sendingHours(ctx context.Context, tenant string) (all section, err error) {
-	p, err := s.store.Settings.SendPolicy(ctx, tenant)
+	p, err := s.store.SendPolicy(ctx, tenant)
 	for _, t := range slices.Sorted(maps.Keys(p.Rules)) {
 		holidays := "open"
 		if p.Rules[t].OffHolidays {

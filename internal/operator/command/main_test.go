@@ -148,7 +148,7 @@ func TestRun_NewTenantToCredential(t *testing.T) {
 	}
 
 	rule := reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
-	if err := c.rows().Settings.SaveSendPolicy(t.Context(), id, rule); err != nil {
+	if err := c.rows().SaveSendPolicy(t.Context(), id, rule); err != nil {
 		t.Fatal(err)
 	}
 
@@ -217,10 +217,10 @@ func TestList_PausedCampaign(t *testing.T) {
 	b := campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: id, BatchID: "first"}, Ordinal: 1, Offsets: []int{0}, State: campaign.BatchSending, AcceptedAt: time.Now(),
 	}
-	if err := rows.Campaigns.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: "Natal", Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
+	if err := rows.Accept(t.Context(), acceptance.Command{Batch: b, Campaign: "Natal", Ordinal: 1, Packed: []byte{0}}, rand.Text()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rows.Batches.PauseCampaign(t.Context(), id, time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)); err != nil {
+	if _, err := rows.PauseCampaign(t.Context(), id, time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
 	pauses, _ := c.ok("list")["pauses"].([]any)

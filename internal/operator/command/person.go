@@ -198,8 +198,8 @@ func (s *stack) people() (*privacy.Service, error) {
 		return nil, errors.New("the stack has no BUCKET: is it a stack of this service, fully deployed?")
 	}
 	return wired.Complete(&privacy.Service{
-		Store: newPersonRows(s.store), Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store.Recipients, Now: time.Now},
-		Lists: &book.Book{Store: s.store.Recipients, Blobs: s.blobs, Now: time.Now},
+		Store: privacy.Store{Campaigns: s.store, Outcomes: s.store, Erasure: s.store}, Blobs: s.blobs, OptOuts: &optout.Book{Store: s.store, Now: time.Now},
+		Lists: &book.Book{Store: s.store, Blobs: s.blobs, Now: time.Now},
 		Now:   time.Now, Progress: s.showProgress(),
 	}), nil
 }

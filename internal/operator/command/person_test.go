@@ -28,7 +28,7 @@ func TestNumber_OnlyOptOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	book := optout.Book{Store: s.store.Recipients, Now: time.Now}
+	book := optout.Book{Store: s.store, Now: time.Now}
 	if err := book.Record(t.Context(), tenant, []campaign.OptChange{{Phone: somebody, Out: true, At: time.Now()}}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook/feed"
@@ -38,8 +37,8 @@ func (s *stack) replayers() (changes, taps feed.Replayer, err error) {
 	if url == "" || s.env("OUTCOMES_TABLE") == "" {
 		return changes, taps, errors.New("the stack has no NOTIFY_QUEUE_URL or no OUTCOMES_TABLE: deploy this version first")
 	}
-	feeder := &feed.Feeder{Store: stores.NewFeed(s.store), Queue: sqs.New(s.config, url, time.Now), Now: time.Now}
-	return feed.Replayer{Logs: s.store.Outcomes, Feeder: feeder}, feed.Replayer{Logs: s.store.Outcomes.TapLog(), Feeder: feeder}, nil
+	feeder := &feed.Feeder{Store: s.store, Queue: sqs.New(s.config, url, time.Now), Now: time.Now}
+	return feed.Replayer{Logs: s.store, Feeder: feeder}, feed.Replayer{Logs: s.store.TapLog(), Feeder: feeder}, nil
 }
 
 func (s *stack) replayPlan(ctx context.Context, changes, taps feed.Replayer, since time.Time) (answer, error) {

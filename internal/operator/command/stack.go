@@ -35,7 +35,6 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/operator/redrive"
 	"campaign-dispatch/internal/operator/restore"
-	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/settings"
 )
 
@@ -278,41 +277,4 @@ func advice(err error) string {
 		return " (the stack is gone: `make up` starts a local one, --stack names one on AWS)"
 	}
 	return ""
-}
-
-type personCampaigns struct {
-	*dynamo.CampaignStore
-	*dynamo.BatchStore
-	*dynamo.SettingStore
-	*dynamo.ContentStore
-	*dynamo.TenantStore
-}
-
-type personOutcomes struct {
-	*dynamo.DeliveryStore
-	*dynamo.OutcomeStore
-	*dynamo.RecipientStore
-}
-
-type personErasure struct {
-	*dynamo.ErasureStore
-	*dynamo.FileStore
-}
-
-func newPersonRows(s *dynamo.Stores) privacy.Store {
-	return privacy.Store{
-		Campaigns: personCampaigns{s.Campaigns, s.Batches, s.Settings, s.Contents, s.Tenants},
-		Outcomes:  personOutcomes{s.Deliveries, s.Outcomes, s.Recipients},
-		Erasure:   personErasure{s.Erasure, s.Files},
-	}
-}
-
-func newOptOutBook(t dynamo.Tables) restore.OptOutBook {
-	s := dynamo.New(t)
-	return restore.OptOutBook{RecipientStore: s.Recipients, TenantStore: s.Tenants}
-}
-
-func newListBook(t dynamo.Tables) restore.ListBook {
-	s := dynamo.New(t)
-	return restore.ListBook{RecipientStore: s.Recipients, TenantStore: s.Tenants}
 }

@@ -102,7 +102,7 @@ func (s *stack) restore(ctx context.Context, at time.Time) (answer, error) {
 		return answer{}, s.held(err)
 	}
 	restored := s.tablesWith(parameters["RestoredCampaignsTable"])
-	lists, err := restore.CompareLists(ctx, newListBook(s.rows), newListBook(restored), s.blobs.Exists)
+	lists, err := restore.CompareLists(ctx, s.store, dynamo.New(restored), s.blobs.Exists)
 	if err != nil {
 		return answer{}, s.held(err)
 	}
@@ -173,7 +173,7 @@ func (s *stack) restoreAll(ctx context.Context, at time.Time) (parameters map[st
 	if err := s.carryOptOuts(ctx, s.rows, restored); err != nil {
 		return nil, err
 	}
-	return parameters, dynamo.New(restored).Tenants.Pause(ctx, "all") // sending was not paused at that time
+	return parameters, dynamo.New(restored).Pause(ctx, "all") // sending was not paused at that time
 }
 
 func (s *stack) tablesWith(campaigns string) dynamo.Tables {
@@ -181,7 +181,7 @@ func (s *stack) tablesWith(campaigns string) dynamo.Tables {
 }
 
 func (s *stack) carryOptOuts(ctx context.Context, from, into dynamo.Tables) error {
-	taken, err := restore.CarryOptOuts(ctx, newOptOutBook(from), newOptOutBook(into))
+	taken, err := restore.CarryOptOuts(ctx, dynamo.New(from), dynamo.New(into))
 	if err != nil {
 		return err
 	}

@@ -7,12 +7,6 @@ import (
 	"campaign-dispatch/internal/reach/lists"
 )
 
-// ListBook has the tenants and the lists of a Campaigns table.
-type ListBook struct {
-	*dynamo.RecipientStore
-	*dynamo.TenantStore
-}
-
 // ListReport compares the lists of a restored table with the current ones. Lists are tenant/name.
 type ListReport struct {
 	Changed    []string // lists that changed after the point in time
@@ -22,7 +16,7 @@ type ListReport struct {
 // CompareLists reports the lists that differ between a restored table and the current one. exists reports whether
 // the bucket has the object of a segment.
 func CompareLists(
-	ctx context.Context, current, restored ListBook, exists func(ctx context.Context, key string) (bool, error),
+	ctx context.Context, current, restored *dynamo.Stores, exists func(ctx context.Context, key string) (bool, error),
 ) (r ListReport, err error) {
 	tenants, err := restored.Tenants(ctx)
 	if err != nil {

@@ -108,8 +108,8 @@ func TestCompareLists_ReplacedSince(t *testing.T) {
 	}
 }
 
-func listBookOf(s *dynamotest.Store) restore.ListBook {
-	return restore.ListBook{RecipientStore: s.RecipientStore, TenantStore: s.TenantStore}
+func listBookOf(s *dynamotest.Store) *dynamo.Stores {
+	return s.Stores
 }
 
 type tenantLists struct{ *listbook.Book }

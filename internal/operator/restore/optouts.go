@@ -9,15 +9,9 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// OptOutBook has the tenants and opt-outs of a Campaigns table.
-type OptOutBook struct {
-	*dynamo.RecipientStore
-	*dynamo.TenantStore
-}
-
 // CarryOptOuts copies the opt-outs that are newer in from to into, and returns the
 // number of copied shards. Opt-outs are thus kept when restored tables are used.
-func CarryOptOuts(ctx context.Context, from, into OptOutBook) (taken int, err error) {
+func CarryOptOuts(ctx context.Context, from, into *dynamo.Stores) (taken int, err error) {
 	tenants, err := into.Tenants(ctx)
 	if err != nil {
 		return 0, err
@@ -32,7 +26,7 @@ func CarryOptOuts(ctx context.Context, from, into OptOutBook) (taken int, err er
 	return taken, nil
 }
 
-func carryTenant(ctx context.Context, tenant string, from, into OptOutBook) (taken int, err error) {
+func carryTenant(ctx context.Context, tenant string, from, into *dynamo.Stores) (taken int, err error) {
 	shards, err := from.OptOuts(ctx, tenant)
 	if err != nil {
 		return 0, err
@@ -55,7 +49,7 @@ func carryTenant(ctx context.Context, tenant string, from, into OptOutBook) (tak
 const partsARead = 32
 
 // loadParts reads the numbers of a shard's parts into it.
-func loadParts(ctx context.Context, from OptOutBook, tenant string, shard campaign.OptOuts) error {
+func loadParts(ctx context.Context, from *dynamo.Stores, tenant string, shard campaign.OptOuts) error {
 	for some := range slices.Chunk(shard.Parts, partsARead) {
 		ids := make([]string, len(some))
 		for i, part := range some {

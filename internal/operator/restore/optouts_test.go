@@ -25,8 +25,8 @@ func book(t *testing.T, env stackenv.Env) *dynamotest.Store {
 	})
 }
 
-func bookOf(s *dynamotest.Store) restore.OptOutBook {
-	return restore.OptOutBook{RecipientStore: s.RecipientStore, TenantStore: s.TenantStore}
+func bookOf(s *dynamotest.Store) *dynamo.Stores {
+	return s.Stores
 }
 
 func TestCarryOptOuts_NewerOptOuts(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/packed"
 )
 
 // The campaigns of an agent share its rate by start-time fair queueing. Each campaign that
@@ -256,40 +257,24 @@ func (l *lanes) pack(p RateLimit) Lanes {
 
 // unpack decodes packed lanes. Undecodable lanes count as empty, and the waiting frames get new tickets.
 func (l Lanes) unpack() lanes {
-	b := []byte(l)
-	if len(b) == 0 || b[0] != lanesFormat {
+	r := packed.Reader{Rest: []byte(l)}
+	if r.Byte() != lanesFormat {
 		return noLanes()
 	}
-	clock, n := binary.Varint(b[1:])
-	if n <= 0 {
-		return noLanes()
-	}
-	all := lanes{clock: clock}
-	for b = b[1+n:]; len(b) > 0; {
-		own, size := readLane(b, clock)
-		if size == 0 {
-			return noLanes()
+	all := lanes{clock: r.Varint()}
+	for r.More() {
+		var own lane
+		for range 4 { // big-endian
+			own.id = own.id<<8 | uint32(r.Byte())
 		}
-		all.all, b = append(all.all, own), b[size:]
+		own.head = all.clock + r.Varint()
+		own.tail = own.head + int64(r.Uvarint()) //nolint:gosec // the row is this service's
+		all.all = append(all.all, own)
+	}
+	if r.Err != nil {
+		return noLanes()
 	}
 	return all
-}
-
-// readLane decodes the first lane. It returns the number of bytes read, 0 on failure.
-func readLane(b []byte, clock int64) (lane, int) {
-	if len(b) < 4 {
-		return lane{}, 0
-	}
-	head, n := binary.Varint(b[4:])
-	if n <= 0 {
-		return lane{}, 0
-	}
-	length, m := binary.Uvarint(b[4+n:])
-	if m <= 0 {
-		return lane{}, 0
-	}
-	head += clock
-	return lane{binary.BigEndian.Uint32(b), head, head + int64(length)}, 4 + n + m //nolint:gosec // the row is this service's
 }
 
 // laneOf returns the lane ID of a campaign until its tickets end. Campaigns with equal IDs share a lane.

@@ -20,8 +20,8 @@ import (
 
 // Store reads and updates batches.
 type Store interface {
-	// Batch returns a batch. The error wraps campaign.ErrNotFound if there is none.
-	Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error)
+	port.SentBatches
+
 	// Tenant returns a tenant. The error wraps campaign.ErrNotFound if there is none.
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	// StartRelease moves a due batch to releasing with its agent, and reports whether it did.
@@ -30,8 +30,6 @@ type Store interface {
 	EndRelease(ctx context.Context, b campaign.Batch, nextCheck time.Time, keep bool) (bool, error)
 	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
 	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
-	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 }
 
 // Releaser releases batches. Tasks can be repeated. After a crash, the task's next receive

@@ -113,26 +113,15 @@ type Event struct {
 	Erased     bool      `json:"erased,omitempty"` // whether the phone number and the text were erased
 }
 
-// KindOf returns the webhook event type of an outcome. Stopped and revoked messages are
-// reported as failed; the code gives the reason.
-func KindOf(o campaign.Outcome) Kind {
-	switch o {
-	case campaign.OutcomeSent:
-		return KindSent
-	case campaign.OutcomeDelivered:
-		return KindDelivered
-	case campaign.OutcomeRead:
-		return KindRead
-	case campaign.OutcomeExpired:
-		return KindExpired
-	case campaign.OutcomeFailed, campaign.OutcomeRevoked, campaign.OutcomeStopped:
-		return KindFailed
-	case campaign.OutcomeTapped:
-		return KindTapped
-	case campaign.OutcomeClicked: // not posted
-	}
-	return ""
+var kinds = map[campaign.Outcome]Kind{
+	campaign.OutcomeSent: KindSent, campaign.OutcomeDelivered: KindDelivered, campaign.OutcomeRead: KindRead,
+	campaign.OutcomeExpired: KindExpired, campaign.OutcomeTapped: KindTapped,
+	campaign.OutcomeFailed: KindFailed, campaign.OutcomeRevoked: KindFailed, campaign.OutcomeStopped: KindFailed,
 }
+
+// KindOf returns the webhook event type of an outcome, "" for a click, which is not posted. Stopped and revoked messages are
+// reported as failed; the code gives the reason.
+func KindOf(o campaign.Outcome) Kind { return kinds[o] }
 
 // Subject returns the subject of a change's webhook: the message, or its suggestion.
 func Subject(c campaign.Change, key campaign.BatchKey) string {

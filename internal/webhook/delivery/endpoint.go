@@ -105,14 +105,6 @@ type Place struct {
 	WebhookID string
 }
 
-// PostResult is the result of one post to an endpoint.
-type PostResult struct {
-	At     time.Time
-	Status int    // HTTP status, 0 without a response
-	Code   string // stable error code, "" on success
-	Took   time.Duration
-}
-
 // Resent counts the deliveries resent to an endpoint. A delivery contains some webhooks of one batch.
 type Resent struct {
 	Deliveries int // posted again within two minutes

@@ -79,17 +79,15 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.NewEntries) error {
 	pending := pendingEntries{}
 	var unfed ledger.UnqueuedError
 	for key, entries := range byBatch {
-		batch, known := batches[key]
-		if !known {
-			slog.WarnContext(ctx, "webhooks skipped: batch expired", "batch_key", key.String(), "entries", len(entries))
-			continue
-		}
-		if batch.damaged != nil {
+		switch batch := batches[key]; {
+		case batch.damaged != nil:
 			slog.ErrorContext(ctx, "webhooks skipped: batch damaged", "batch_key", key.String(), "entries", len(entries), "error", batch.damaged)
 			unfed.Keys = append(unfed.Keys, key)
-			continue
+		case batch.Tenant == "":
+			slog.WarnContext(ctx, "webhooks skipped: batch expired", "batch_key", key.String(), "entries", len(entries))
+		default:
+			pending.add(batch.Tenant, endpoints[batch.Tenant], ledger.NewEntries{Key: key, Entries: distinct(entries)})
 		}
-		pending.add(batch.Tenant, endpoints[batch.Tenant], ledger.NewEntries{Key: key, Entries: distinct(entries)})
 	}
 	if err := f.queue(ctx, pending); err != nil || len(unfed.Keys) == 0 {
 		return err
@@ -97,69 +95,63 @@ func (f *Feeder) Handle(ctx context.Context, fresh []ledger.NewEntries) error {
 	return &unfed
 }
 
-// identity is the tenant and campaign of a batch, or the error of a corrupt row.
+// identity is the tenant and campaign of a batch, or the error of a corrupt row. That of an expired batch is zero.
 type identity struct {
 	campaign.BatchRef
 	damaged error
 }
 
-// identify returns the identities of batches, without the expired ones.
+// identify returns the identities of batches.
 func (f *Feeder) identify(ctx context.Context, keys []campaign.BatchKey) (map[campaign.BatchKey]identity, error) {
-	return readAll(ctx, keys, func(ctx context.Context, key campaign.BatchKey) (id identity, known bool, err error) {
+	return readAll(ctx, keys, func(ctx context.Context, key campaign.BatchKey) (id identity, err error) {
 		forever := cache.Options{TTL: cache.Forever, MaxEntries: maxBatches}
 		id.BatchRef, err = f.batches.Get(key, f.Now(), forever, func() (campaign.BatchRef, error) {
 			return f.Store.Identity(ctx, key)
 		})
 		switch {
 		case errors.Is(err, campaign.ErrNotFound):
-			return id, false, nil
+			return identity{}, nil
 		case errors.Is(err, campaign.ErrDamaged):
-			return identity{damaged: err}, true, nil
+			return identity{damaged: err}, nil
 		case err != nil:
-			return id, false, fmt.Errorf("queue webhooks of batch %s: %w", key, err)
+			return id, fmt.Errorf("queue webhooks of batch %s: %w", key, err)
 		}
-		return id, true, nil
+		return id, nil
 	})
 }
 
 func (f *Feeder) endpointsOf(ctx context.Context, batches map[campaign.BatchKey]identity) (map[string][]delivery.Endpoint, error) {
 	tenants := map[string]bool{}
 	for _, b := range batches {
-		if b.damaged == nil {
+		if b.Tenant != "" {
 			tenants[b.Tenant] = true
 		}
 	}
-	read := func(ctx context.Context, tenant string) (endpoints []delivery.Endpoint, known bool, err error) {
+	return readAll(ctx, slices.Collect(maps.Keys(tenants)), func(ctx context.Context, tenant string) (endpoints []delivery.Endpoint, err error) {
 		options := cache.Options{TTL: delivery.EndpointTTL, MaxEntries: delivery.CachedTenants}
 		endpoints, err = f.endpoints.Get(tenant, f.Now(), options, func() ([]delivery.Endpoint, error) {
 			return f.Store.Endpoints(ctx, tenant)
 		})
 		if err != nil {
-			return nil, false, fmt.Errorf("queue webhooks of tenant %s: %w", tenant, err)
+			return nil, fmt.Errorf("queue webhooks of tenant %s: %w", tenant, err)
 		}
-		return endpoints, true, nil
-	}
-	return readAll(ctx, slices.Collect(maps.Keys(tenants)), read)
+		return endpoints, nil
+	})
 }
 
-// readAll reads the keys, at most maxReads concurrently. It omits unknown keys and stops at the first error.
-func readAll[K comparable, V any](
-	ctx context.Context, keys []K, read func(context.Context, K) (value V, known bool, err error),
-) (map[K]V, error) {
+// readAll reads the keys, at most maxReads concurrently. It stops at the first error.
+func readAll[K comparable, V any](ctx context.Context, keys []K, read func(context.Context, K) (V, error)) (map[K]V, error) {
 	var mu sync.Mutex
 	values := make(map[K]V, len(keys))
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(maxReads)
 	for _, key := range keys {
 		reads.Go(func() error {
-			value, known, err := read(ctx, key)
-			if err != nil || !known {
-				return err
-			}
+			value, err := read(ctx, key)
 			mu.Lock()
 			defer mu.Unlock()
 			values[key] = value
-			return nil
+			return err
 		})
 	}
 	return values, reads.Wait()

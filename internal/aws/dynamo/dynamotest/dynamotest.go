@@ -10,39 +10,13 @@ import (
 
 // Store has the methods of all stores.
 type Store struct {
-	tables dynamo.Tables
+	*dynamo.Stores
 
-	*dynamo.BatchStore
-	*dynamo.CampaignStore
-	*dynamo.ContentStore
-	*dynamo.DeliveryStore
-	*dynamo.EndpointStore
-	*dynamo.ErasureStore
-	*dynamo.FileStore
-	*dynamo.OutcomeStore
-	*dynamo.RecipientStore
-	*dynamo.SettingStore
-	*dynamo.TenantStore
+	tables dynamo.Tables
 }
 
 // New returns the Store of the tables.
-func New(tables dynamo.Tables) *Store {
-	s := dynamo.New(tables)
-	return &Store{
-		tables:         tables,
-		BatchStore:     s.Batches,
-		CampaignStore:  s.Campaigns,
-		ContentStore:   s.Contents,
-		DeliveryStore:  s.Deliveries,
-		EndpointStore:  s.Endpoints,
-		ErasureStore:   s.Erasure,
-		FileStore:      s.Files,
-		OutcomeStore:   s.Outcomes,
-		RecipientStore: s.Recipients,
-		SettingStore:   s.Settings,
-		TenantStore:    s.Tenants,
-	}
-}
+func New(tables dynamo.Tables) *Store { return &Store{dynamo.New(tables), tables} }
 
 // Tables returns the tables of all stores.
 func (s *Store) Tables() dynamo.Tables { return s.tables }

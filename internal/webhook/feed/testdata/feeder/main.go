@@ -14,7 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"campaign-dispatch/internal/app/stores"
 	"campaign-dispatch/internal/aws/config"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/sqs"
@@ -29,7 +28,7 @@ func main() {
 	client := dynamodb.NewFromConfig(cfg)
 	store := dynamo.New(dynamo.FromEnv(client, os.Getenv, time.Now))
 	feeder := &feed.Feeder{
-		Store: stores.NewFeed(store),
+		Store: store,
 		Queue: sqs.New(cfg, os.Getenv("NOTIFY_QUEUE_URL"), time.Now),
 		Now:   time.Now,
 	}
