@@ -79,8 +79,9 @@ func (s *Pages) addButtons(p *web.Page, v *view) error {
 
 func newButtonTable(p *web.Page, t campaign.Template, r insight.Reactions) buttonTable {
 	table := buttonTable{Version: r.TemplateVersion}
-	suggestions := shortened(t.Content)
-	shown := preview.Of(content.Content{Suggestions: suggestions}, "", func(key string) string { return p.T(key) }).Suggestions
+	suggestions := t.AllSuggestions()
+	short := func(text string) string { return web.Short(text, buttonWeight) }
+	shown := preview.Writer{Word: func(key string) string { return p.T(key) }, Text: short}.Suggestions(suggestions)
 	for n := 1; n <= max(len(shown), len(r.TappedBy), len(r.ClickedBy)); n++ {
 		b := button{Number: n, Card: cardOf(t.Content, n)}
 		if n <= len(shown) {
@@ -92,15 +93,6 @@ func newButtonTable(p *web.Page, t campaign.Template, r insight.Reactions) butto
 		table.Buttons = append(table.Buttons, b)
 	}
 	return table
-}
-
-// shortened returns the suggestions of a content with texts that fit in a table.
-func shortened(c content.Content) []content.Suggestion {
-	all := c.AllSuggestions()
-	for i := range all {
-		all[i].Text = web.Short(all[i].Text, buttonWeight)
-	}
-	return all
 }
 
 // cardOf returns the number of the carousel's card with a suggestion, 0 for none.

@@ -14,6 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/dashboard/web/recent"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/insight"
 	"campaign-dispatch/internal/query"
@@ -21,28 +22,23 @@ import (
 	"campaign-dispatch/internal/reach/optout"
 )
 
-// Store reads campaigns, the newest first, and templates of any tenant. It reads Standings and Results
-// of at most 50 campaigns.
+// Store reads campaigns, their replies, and templates of any tenant.
 type Store interface {
-	// ListCampaigns returns up to limit campaigns after a cursor, "" for the beginning, those that go last first.
-	ListCampaigns(ctx context.Context, tenant, after string, limit int32) ([]campaign.Listed, error)
-	// Standings returns the summaries of campaigns by ID, without those that do not exist.
-	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
+	recent.Store
+	recent.ReadStore
+	web.CampaignStore
 	// Campaign returns a campaign with its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Dispatched returns a campaign without its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Template returns the current version. The error wraps campaign.ErrNotFound if there is no such template.
 	Template(ctx context.Context, id string) (campaign.Template, error)
-	// Results returns the stored results of campaigns by ID, without those that have none.
-	Results(ctx context.Context, tenant string, campaignIDs []string) (map[string]insight.Results, error)
 	// Replies returns up to limit replies between two times, newest first.
 	Replies(ctx context.Context, tenant string, from, to time.Time, limit int) ([]reaction.Reply, error)
 	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
 	Lists(ctx context.Context, tenant string) ([]lists.List, error)
 	// KeepOptOutCount adds the number of opt-outs of r to stored results.
 	KeepOptOutCount(ctx context.Context, id campaign.ID, r insight.Results) error
-	web.CampaignStore
 }
 
 // Pages are the pages of campaigns.

@@ -22,16 +22,9 @@ type messagesPage struct {
 	campaign.Campaign
 	Phone, UID, Batch, Status string
 	Statuses                  []string
-	Found                     []foundView
+	Found                     []search.Message
 	Next                      string
 	Refusal                   *web.Refusal // why the search is invalid
-}
-
-type foundView struct {
-	search.Message
-	ID     string
-	Status string
-	Code   string
 }
 
 // reactions are the statuses of the form that are no status of a message.
@@ -65,16 +58,13 @@ func (s *Pages) found(p *web.Page, m messagesPage, cursor string) (err error) {
 		m.Statuses = append(m.Statuses, string(r))
 	}
 	found, err := s.Messages.Find(p.R.Context(), m.Campaign, m.asked(cursor))
-	m.Next = found.Next
+	m.Next, m.Found = found.Next, found.Messages
 	problem, _ := errors.AsType[*httpapi.Problem](err)
 	if refusal, ok := refusalOf(p, err); ok && problem.Code != "invalid_cursor" {
 		m.Refusal, err = refusal, nil
 	}
 	if err != nil {
 		return refused(p, err)
-	}
-	for _, f := range found.Messages {
-		m.Found = append(m.Found, newFoundView(f))
 	}
 	status := http.StatusOK
 	if m.Refusal != nil {
@@ -107,14 +97,6 @@ const batchesToChoose = 100 // in the selection list
 func (m messagesPage) Several() bool { return len(m.Batches) > 1 }
 
 func (m messagesPage) Choose() bool { return len(m.Batches) <= batchesToChoose }
-
-func newFoundView(f search.Message) foundView {
-	v := foundView{Message: f, ID: f.Batch.Key.MessageID(f.Index), Status: f.Latest.Status()}
-	if f.Latest.Outcome != "" {
-		v.Code, _ = f.Latest.Why()
-	}
-	return v
-}
 
 // messageWeight and titleWeight are the maximum sizes in bytes of the shown message and of a
 // name.

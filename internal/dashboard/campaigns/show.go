@@ -34,7 +34,7 @@ type view struct {
 	// reason is unknown.
 	Recovered int
 	bill
-	Template  *sentWith // of all batches, nil if they differ
+	Templates map[string]string // names by ID, "" for one that no longer exists
 	Chart     chart
 	Batches   []batchView    // one page
 	Total     int            // of the batches
@@ -51,19 +51,12 @@ type view struct {
 	Details   bool           // the technical details are open
 	Message   *message       // nil in updates
 	Notes     []preview.Note // in updates, of the message that the page shows
-	Held      []heldMessages
-	Late      []lost // not sent, because it was too late or no sending hours were left
-	OptOuts   bool   // those since the campaign was sent can be counted
-	Replied   bool   // replies since the campaign was sent can be counted
+	Held      []lost         // by lists
+	ListNames map[int]string // by number
+	Late      []lost         // not sent, because it was too late or no sending hours were left
+	OptOuts   bool           // those since the campaign was sent can be counted
+	Replied   bool           // replies since the campaign was sent can be counted
 	Times     reach.Times
-}
-
-// sentWith is the version of a template that a batch was sent with. The name is "" if
-// the template no longer exists.
-type sentWith struct {
-	ID      string
-	Version int
-	Name    string
 }
 
 // Opening returns when the messages go that wait for the sending hours, a line for each local clock.
@@ -104,13 +97,6 @@ func (v view) Paused() (n int) {
 	return n
 }
 
-// heldMessages is how many messages a list held back.
-type heldMessages struct {
-	number int // of the list
-	List   string
-	N      int
-}
-
 type lost struct {
 	campaign.Reason
 	N int
@@ -129,13 +115,9 @@ func (v view) Withdraws() bool { return withdraws(v.Campaign, v.Sum) }
 
 type batchView struct {
 	campaign.BatchProgress
+	campaign.DayCounts
 	Sum       insight.Results
 	Status    campaign.Status
-	Delivered int
-	Read      int
-	Lost      int
-	NotSent   int
-	Template  *sentWith
 	ErrorFile string // the path of the file, while it is kept
 	Movable   bool   // may be rescheduled
 }
@@ -250,7 +232,7 @@ func (v *view) addLosses(reasons map[campaign.Reason]int) {
 	for _, l := range all {
 		switch {
 		case l.Code == campaign.CodeSuppressed:
-			v.Held = append(v.Held, heldMessages{number: l.List, N: l.N})
+			v.Held = append(v.Held, l)
 		case !l.NotSent():
 			v.Lost = append(v.Lost, l)
 		case l.Outcome == campaign.OutcomeExpired:
@@ -267,10 +249,7 @@ func (s *Pages) nameLists(ctx context.Context, tenant string, v *view) error {
 	if err != nil {
 		return fmt.Errorf("read the names of lists: %w", err)
 	}
-	names := lists.Names(all)
-	for i := range v.Held {
-		v.Held[i].List = names[v.Held[i].number]
-	}
+	v.ListNames = lists.Names(all)
 	return nil
 }
 
@@ -318,26 +297,24 @@ func (v *view) page(after int, now time.Time) {
 	}
 }
 
-// nameTemplates sets the templates of the campaign: one for all batches, or one for
-// each batch on the page.
+// nameTemplates sets the names of the templates of the batches on the page.
 func (s *Pages) nameTemplates(ctx context.Context, v *view) error {
-	named := map[string]string{}
-	for i := range v.Batches {
-		b := &v.Batches[i]
-		if _, known := named[b.TemplateID]; !known {
-			t, err := s.template(ctx, v.Tenant, b.TemplateID)
-			if err != nil {
-				return err
-			}
-			named[b.TemplateID] = t.Name
+	v.Templates = map[string]string{}
+	for _, b := range v.Batches {
+		if _, known := v.Templates[b.TemplateID]; known {
+			continue
 		}
-		b.Template = &sentWith{b.TemplateID, b.TemplateVersion, named[b.TemplateID]}
-	}
-	if len(v.Batches) > 0 && sameTemplate(v.Campaign) {
-		v.Template = v.Batches[0].Template
+		t, err := s.template(ctx, v.Tenant, b.TemplateID)
+		if err != nil {
+			return err
+		}
+		v.Templates[b.TemplateID] = t.Name
 	}
 	return nil
 }
+
+// SameTemplate reports whether all batches have the template of those on the page.
+func (v view) SameTemplate() bool { return len(v.Batches) > 0 && sameTemplate(v.Campaign) }
 
 func sameTemplate(c campaign.Campaign) bool {
 	return !slices.ContainsFunc(c.Batches, func(b campaign.BatchProgress) bool {
@@ -349,11 +326,9 @@ func sameTemplate(c campaign.Campaign) bool {
 func (v batchView) State(p *web.Page) string { return stateOf(p, v.Status, v.Sum) }
 
 func newBatchView(b campaign.BatchProgress, now time.Time) batchView {
-	n := b.Head.DayCounts()
 	v := batchView{
-		BatchProgress: b, Sum: insight.ResultsOf(campaign.Campaign{CancelledAt: b.CancelledAt, Batches: []campaign.BatchProgress{b}}, now),
-		Status: b.Status(), Read: n.Read, Delivered: n.Delivered, Lost: n.Failed, NotSent: n.NotSent,
-		Movable: b.State == campaign.BatchPending && !b.Cancelled(),
+		BatchProgress: b, DayCounts: b.Head.DayCounts(), Sum: insight.ResultsOf(campaign.Campaign{CancelledAt: b.CancelledAt, Batches: []campaign.BatchProgress{b}}, now),
+		Status: b.Status(), Movable: b.State == campaign.BatchPending && !b.Cancelled(),
 	}
 	if v.Sum.Status == insight.StatusAwaitsHours {
 		v.Status = v.Sum.Status

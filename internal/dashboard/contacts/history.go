@@ -65,15 +65,6 @@ type change struct {
 	Status, Code string
 }
 
-// Status is the latest status of the message.
-func (m message) Status() string { return m.Latest.Status() }
-
-// Code is why the message ended undelivered, "" for other messages.
-func (m message) Code() string {
-	code, _ := m.Latest.Why()
-	return code
-}
-
 func (s *Pages) find(p *web.Page) error {
 	sought, found := phone.Seek(p.Field("phone"))
 	if !found {

@@ -10,27 +10,12 @@ import (
 	"net/http"
 	"time"
 
-	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/listfile"
-	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/lists"
+	"campaign-dispatch/internal/reach/lists/book"
 )
-
-// Book reads and changes lists.
-type Book interface {
-	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
-	Lists(ctx context.Context, tenant string) ([]lists.List, error)
-	// Numbers returns the numbers on a list.
-	Numbers(ctx context.Context, l lists.List) (numberset.Set, error)
-	// Has reports whether a number is on a list.
-	Has(ctx context.Context, l lists.List, number uint64) (bool, error)
-	// Change changes or creates a list. Errors are those of package suppression, and campaign.ErrNotFound if it must exist.
-	Change(ctx context.Context, tenant, name string, c lists.Change, e account.AuditEntry) (lists.List, error)
-	// Delete deletes a list. The error wraps campaign.ErrNotFound if there is none.
-	Delete(ctx context.Context, tenant, name string, e account.AuditEntry) error
-}
 
 // Campaigns reads campaigns.
 type Campaigns interface {
@@ -42,7 +27,7 @@ type Campaigns interface {
 
 // Pages are the pages of the lists.
 type Pages struct {
-	Book      Book
+	Book      *book.Book
 	Files     *listfile.Store
 	Campaigns Campaigns
 	// Origin returns the origin to which browsers send the chunks of a file.

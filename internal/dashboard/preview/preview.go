@@ -71,13 +71,18 @@ type Note struct {
 	Text   string
 }
 
-// Of returns the preview of a content. word returns the text of a key that begins with
-// "phone.".
-func Of(c content.Content, label string, word func(key string) string) Phone {
-	w := writer{word}
+// Writer writes previews.
+type Writer struct {
+	Word func(key string) string // the text of a key that begins with "phone."
+	// Text and URL return what is shown of a text and of a URL. The buttons below a message come before its cards.
+	Text, URL func(string) string
+}
+
+// Phone returns the preview of a content.
+func (w Writer) Phone(c content.Content, label string) Phone {
 	phone := Phone{
-		Label: label, Words: Words{word("phone.dark"), word("phone.carousel"), word("phone.broken")},
-		Text: partsOf(c.Text), Suggestions: w.suggestions(c.Suggestions),
+		Label: label, Words: Words{w.Word("phone.dark"), w.Word("phone.carousel"), w.Word("phone.broken")},
+		Text: w.parts(c.Text), Suggestions: w.Suggestions(c.Suggestions),
 	}
 	switch {
 	case c.Card != nil:
@@ -122,13 +127,12 @@ func (c Card) empty() bool {
 	return len(c.Title)+len(c.Description)+len(c.Suggestions) == 0 && c.Media == nil
 }
 
-type writer struct{ word func(key string) string }
-
-func (w writer) card(c content.Card) Card {
-	card := Card{Title: partsOf(c.Title), Description: partsOf(c.Description), Suggestions: w.suggestions(c.Suggestions)}
+func (w Writer) card(c content.Card) Card {
+	card := Card{Title: w.parts(c.Title), Suggestions: w.Suggestions(c.Suggestions), Description: w.parts(c.Description)}
 	if c.Media != nil {
-		if card.Media = w.media(c.Media.URL, c.Media.ThumbnailURL, c.Media.Height); card.Media != nil {
-			card.Media.Text = c.Media.ContentDescription
+		card.Media = w.media(c.Media.URL, c.Media.ThumbnailURL, c.Media.Height)
+		if text := w.Text(c.Media.ContentDescription); card.Media != nil {
+			card.Media.Text = text
 		}
 	}
 	if c.Horizontal && card.Media != nil {
@@ -140,11 +144,12 @@ func (w writer) card(c content.Card) Card {
 	return card
 }
 
-func (w writer) suggestions(all []content.Suggestion) (shown []Suggestion) {
+// Suggestions returns the preview of suggestions.
+func (w Writer) Suggestions(all []content.Suggestion) (shown []Suggestion) {
 	for _, s := range all {
-		next := Suggestion{Kind: s.Kind, Text: partsOf(s.Text)}
+		next := Suggestion{Kind: s.Kind, Text: w.parts(s.Text)}
 		if s.Kind != content.Reply {
-			next.Word = w.word("phone." + string(s.Kind))
+			next.Word = w.Word("phone." + string(s.Kind))
 		}
 		shown = append(shown, next)
 	}
@@ -153,12 +158,13 @@ func (w writer) suggestions(all []content.Suggestion) (shown []Suggestion) {
 
 // media returns the preview of a file, or nil without a URL. A thumbnail stands for a
 // video or a document.
-func (w writer) media(address, thumbnail string, height content.Height) *Media {
+func (w Writer) media(address, thumbnail string, height content.Height) *Media {
+	address, thumbnail = w.URL(address), w.URL(thumbnail)
 	if address == "" {
 		return nil
 	}
 	kind, name := content.FileKind(address)
-	m := &Media{Kind: kind, Word: w.word("phone." + kind), Height: height}
+	m := &Media{Kind: kind, Word: w.Word("phone." + kind), Height: height}
 	switch {
 	case kind == "image" && content.Fixed(address):
 		m.URL = address
@@ -171,8 +177,8 @@ func (w writer) media(address, thumbnail string, height content.Height) *Media {
 	return m
 }
 
-func partsOf(text string) (all []Part) {
-	for part, variable := range content.Parts(text) {
+func (w Writer) parts(text string) (all []Part) {
+	for part, variable := range content.Parts(w.Text(text)) {
 		all = append(all, Part{part, variable})
 	}
 	return all

@@ -13,6 +13,11 @@ import (
 // key stands for its text.
 func key(key string) string { return key }
 
+// of returns the preview of a content of which all is shown.
+func of(c content.Content, label string, word func(string) string) preview.Phone {
+	return preview.Writer{Word: word, Text: key, URL: key}.Phone(c, label)
+}
+
 func words() preview.Words {
 	return preview.Words{Dark: "phone.dark", Carousel: "phone.carousel", Broken: "phone.broken"}
 }
@@ -21,7 +26,7 @@ func text(s string) []preview.Part { return []preview.Part{{Text: s}} }
 
 func TestText_MarksVariables(t *testing.T) {
 	t.Parallel()
-	got := preview.Of(content.Content{Text: "Olá {{ nome }}, {{x"}, "label", key)
+	got := of(content.Content{Text: "Olá {{ nome }}, {{x"}, "label", key)
 	want := preview.Phone{Label: "label", Words: words(), Text: []preview.Part{{Text: "Olá "}, {Text: "nome", Variable: true}, {Text: ", {{x"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("phone (-want +got):\n%s", diff)
@@ -48,7 +53,7 @@ func TestMedia(t *testing.T) {
 		"video, thumbnail":   {content.Media{URL: "https://e.example/a.mp4", ThumbnailURL: "https://e.example/a.png"}, &preview.Media{Kind: "video", Word: "phone.video", URL: "https://e.example/a.png"}},
 		"variable thumbnail": {content.Media{URL: "https://e.example/a.mp4", ThumbnailURL: "https://e.example/{{x}}"}, &preview.Media{Kind: "video", Word: "phone.video"}},
 	} {
-		got := preview.Of(content.Content{Card: &content.Card{Media: &test.media}}, "", key)
+		got := of(content.Content{Card: &content.Card{Media: &test.media}}, "", key)
 		if diff := cmp.Diff(test.want, got.Cards[0].Media); diff != "" || got.Empty() != (test.want == nil) {
 			t.Errorf("%s: empty %v (-want +got):\n%s", name, got.Empty(), diff)
 		}
@@ -57,7 +62,7 @@ func TestMedia(t *testing.T) {
 
 func TestFile(t *testing.T) {
 	t.Parallel()
-	got := preview.Of(content.Content{File: &content.File{URL: "https://e.example/regras/Regras.pdf"}}, "", key)
+	got := of(content.Content{File: &content.File{URL: "https://e.example/regras/Regras.pdf"}}, "", key)
 	want := preview.Phone{Words: words(), File: &preview.Media{Kind: "document", Word: "phone.document", Name: "Regras.pdf", Height: content.Medium}}
 	if diff := cmp.Diff(want, got); diff != "" || got.Empty() {
 		t.Errorf("phone (-want +got):\n%s", diff)
@@ -66,7 +71,7 @@ func TestFile(t *testing.T) {
 
 func TestCarousel(t *testing.T) {
 	t.Parallel()
-	got := preview.Of(content.Content{
+	got := of(content.Content{
 		Carousel: &content.Carousel{Width: content.SmallWidth, Cards: []content.Card{
 			{Title: "A", Suggestions: []content.Suggestion{{Kind: content.OpenURL, Text: "Ver", URL: "https://e.example/"}}}, {Description: "B"},
 		}},
@@ -95,7 +100,7 @@ func TestCard_Sides(t *testing.T) {
 		"right":                 {content.Card{Horizontal: true, MediaRight: true, Media: &content.Media{URL: "https://e.example/"}}, "right"},
 		"beside nothing to see": {content.Card{Horizontal: true, Title: "A"}, ""},
 	} {
-		if got := preview.Of(content.Content{Card: &test.card}, "", key); got.Cards[0].Side != test.want {
+		if got := of(content.Content{Card: &test.card}, "", key); got.Cards[0].Side != test.want {
 			t.Errorf("%s: %q", name, got.Cards[0].Side)
 		}
 	}
@@ -108,7 +113,7 @@ func TestAnnotate(t *testing.T) {
 		Carousel:    &content.Carousel{Cards: []content.Card{{Suggestions: content.Replies("A", "B")}, {}, {Suggestions: content.Replies("C")}}},
 		Suggestions: content.Replies("D"),
 	}
-	got := preview.Of(c, "", key)
+	got := of(c, "", key)
 	got.Annotate(func(n int) string { return c.AllSuggestions()[n-1].Text })
 	var texts []string
 	for _, all := range [][]preview.Suggestion{got.Cards[0].Suggestions, got.Cards[2].Suggestions, got.Suggestions} {

@@ -23,14 +23,13 @@ import (
 
 // Store reads campaigns, submissions, templates and agents.
 type Store interface {
+	reach.Store
 	// Templates returns a tenant's templates without their contents.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
 	// ArchivedTemplates returns the IDs of the archived templates.
 	ArchivedTemplates(ctx context.Context, tenant string) (map[string]bool, error)
 	// Template returns the current version. The error wraps campaign.ErrNotFound if there is no such template.
 	Template(ctx context.Context, id string) (campaign.Template, error)
-	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
-	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// Overview returns a campaign with its outcomes but no contents. The error wraps campaign.ErrNotFound if there is none.
 	Overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Dispatched returns a campaign without its outcomes. The error wraps campaign.ErrNotFound if there is none.
@@ -44,8 +43,6 @@ type Store interface {
 	SaveApprovalFrom(ctx context.Context, tenant string, was, from int, audit ...account.AuditEntry) error
 	// Tenant returns a tenant. The error wraps campaign.ErrNotFound if there is none.
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
-	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
-	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
 	// Lists returns the lists of numbers that get no messages, deleted ones included.
 	Lists(ctx context.Context, tenant string) ([]lists.List, error)
 	// Agent returns an agent. The error wraps campaign.ErrNotFound if there is none.

@@ -19,21 +19,7 @@ const mediaWeight = 2000
 // Phone returns the preview of a content, with its texts cut to most bytes in a page.
 func Phone(p *Page, t content.Content, label string, most int) (phone preview.Phone, cut bool) {
 	c := cutter{left: most, media: min(mediaWeight, most)}
-	shown := content.Content{Text: c.cut(t.Text), Suggestions: c.suggestions(t.Suggestions)}
-	if t.Card != nil {
-		card := c.card(*t.Card)
-		shown.Card = &card
-	}
-	if t.Carousel != nil {
-		shown.Carousel = &content.Carousel{Width: t.Carousel.Width}
-		for _, card := range t.Carousel.Cards {
-			shown.Carousel.Cards = append(shown.Carousel.Cards, c.card(card))
-		}
-	}
-	if t.File != nil {
-		shown.File = &content.File{URL: c.url(t.File.URL), ThumbnailURL: c.url(t.File.ThumbnailURL)}
-	}
-	phone = preview.Of(shown, label, func(key string) string { return p.T(key) })
+	phone = preview.Writer{Word: func(key string) string { return p.T(key) }, Text: c.cut, URL: c.url}.Phone(t, label)
 	phone.Sender = p.Sender()
 	return phone, c.did
 }
@@ -42,24 +28,6 @@ func Phone(p *Page, t content.Content, label string, most int) (phone preview.Ph
 type cutter struct {
 	left, media int
 	did         bool // a text was cut
-}
-
-func (c *cutter) card(t content.Card) content.Card {
-	card := content.Card{Title: c.cut(t.Title), Horizontal: t.Horizontal, MediaRight: t.MediaRight}
-	card.Suggestions = c.suggestions(t.Suggestions)
-	card.Description = c.cut(t.Description)
-	if t.Media != nil {
-		card.Media = &content.Media{URL: c.url(t.Media.URL), ThumbnailURL: c.url(t.Media.ThumbnailURL), Height: t.Media.Height}
-		card.Media.ContentDescription = c.cut(t.Media.ContentDescription)
-	}
-	return card
-}
-
-func (c *cutter) suggestions(all []content.Suggestion) (shown []content.Suggestion) {
-	for _, s := range all {
-		shown = append(shown, content.Suggestion{Kind: s.Kind, Text: c.cut(s.Text)})
-	}
-	return shown
 }
 
 // tooLarge stands for a URL that is too large to load: the preview shows a placeholder.

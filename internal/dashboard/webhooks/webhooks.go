@@ -12,7 +12,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/query"
-	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -53,20 +52,10 @@ type Store interface {
 	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
 }
 
-// Messages reads the messages of campaigns and their events.
-type Messages interface {
-	// Find returns a page of the messages of a campaign. An invalid search returns a *httpapi.Problem.
-	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)
-	// Contents returns messages of a batch by index. The error is a *httpapi.Problem if they are deleted.
-	Contents(ctx context.Context, b campaign.Batch, indexes []int) (map[int]campaign.Message, error)
-	// EventsOf returns the changes of a message, and then its taps. The error is a *httpapi.Problem if they are deleted.
-	EventsOf(ctx context.Context, b campaign.Batch, index int) ([]query.Event, error)
-}
-
 // Pages are the pages of the webhook endpoints.
 type Pages struct {
 	Store    Store
-	Messages Messages
+	Messages *query.Service
 	Admin    *settings.Service
 	Poster   webhook.Poster
 	Now      func() time.Time

@@ -37,6 +37,15 @@ type Message struct {
 	Clicks []Tap // in order
 }
 
+// Status returns the status of the message.
+func (m Message) Status() string { return m.Latest.Status() }
+
+// Code returns why the message ended undelivered, "" for other messages.
+func (m Message) Code() string {
+	code, _ := m.Latest.Why()
+	return code
+}
+
 // Tap is a tapped or clicked suggestion of a message. The suggestion is nil if its template is
 // deleted.
 type Tap struct {
