@@ -64,7 +64,7 @@ func (r *reader) findEncoding(ctx, starting context.Context) error {
 	case asks:
 		next.State, next.Check = submission.StateColumns, submission.Check{Number: next.Check.Number}
 	case next.Reading.Encoding == "": // the file has changed
-		return &fault{code: faultDamaged}
+		return &submission.Fault{Code: faultDamaged}
 	case next.Check.ANSI:
 		beginCheck(&next, next.TemplateVersion)
 	}

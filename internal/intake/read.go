@@ -68,7 +68,7 @@ func outOfTime(ctx, starting context.Context, err error) bool {
 // error.
 func readFault(ctx, starting context.Context, err error) error {
 	if outOfTime(ctx, starting, err) {
-		return &fault{code: faultTooLarge}
+		return &submission.Fault{Code: faultTooLarge}
 	}
 	return fileFault(err)
 }
@@ -162,17 +162,12 @@ func (r *reader) numberOf(row sheet.Row) (number phone.Typed, written string) {
 	return sheet.NumberOf(r.Reading, row.Line, row.ID(r.Columns.Phone))
 }
 
-// fileFault returns the fault of an invalid file, or the error.
+// fileFault returns the fault of a file that is gone, or the error.
 func fileFault(err error) error {
-	wrong, ok := errors.AsType[*sheet.Error](err)
-	if !ok {
-		if errors.Is(err, campaign.ErrNotFound) {
-			return &fault{code: faultFileGone}
-		}
-		return err
+	if errors.Is(err, campaign.ErrNotFound) {
+		return &submission.Fault{Code: faultFileGone}
 	}
-	said := wrong.Fault()
-	return &fault{code: said.Code, args: said.Args}
+	return err
 }
 
 // readPart reads, checks and writes the next part. It returns false after the last one.
@@ -234,7 +229,7 @@ func (r *reader) readLines(rows *sheet.File, next *submission.Submission) (
 			return nil, nil, false, err
 		}
 		if next.Check.Rows++; next.Check.Rows > submission.MaxLines {
-			return nil, nil, false, &fault{code: faultTooManyLines, args: []string{strconv.Itoa(submission.MaxLines)}}
+			return nil, nil, false, &submission.Fault{Code: faultTooManyLines, Args: []string{strconv.Itoa(submission.MaxLines)}}
 		}
 		m := r.messageOf(row)
 		if weight += m.Weight(); row.Fault != "" {
@@ -314,12 +309,12 @@ func (w *Worker) readHeader(ctx, starting context.Context, sub submission.Submis
 		return sub, readFault(ctx, starting, err)
 	}
 	if beginsWithPerson(rows.Columns) {
-		return sub, &fault{code: faultNoHeader}
+		return sub, &submission.Fault{Code: faultNoHeader}
 	}
 	t, err := w.Store.Template(ctx, sub.TemplateID)
 	t, err = campaign.OwnTemplate(sub.Tenant, t, err)
 	if errors.Is(err, campaign.ErrNotFound) { // an upload that began as a draft's chose any
-		return sub, &fault{code: faultTemplateGone}
+		return sub, &submission.Fault{Code: faultTemplateGone}
 	}
 	if err != nil {
 		return sub, err

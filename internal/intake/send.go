@@ -71,16 +71,16 @@ func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submi
 	number := sub.Sending.Parts + 1
 	c, err := readCall(ctx, w.Blobs, sub, number)
 	if errors.Is(err, campaign.ErrNotFound) {
-		return sub, &fault{code: faultFileGone}
+		return sub, &submission.Fault{Code: faultFileGone}
 	}
 	if err != nil {
 		return sub, err
 	}
 	sent, err := w.accept(ctx, c)
 	progress := &sub.Sending
-	wrong, ok := errors.AsType[*fault](err)
+	wrong, ok := errors.AsType[*submission.Fault](err)
 	switch {
-	case ok && wrong.code == codeTooSoon && !progress.RestAtOnce && (progress.Parts > 0 || sub.Due().After(w.Now())):
+	case ok && wrong.Code == codeTooSoon && !progress.RestAtOnce && (progress.Parts > 0 || sub.Due().After(w.Now())):
 		progress.RestAtOnce = true
 	case err != nil:
 		return sub, err
@@ -106,7 +106,7 @@ func (w *Worker) accept(ctx context.Context, c dispatch.Call) (r dispatch.Receip
 		if refusal, refused := errors.AsType[*dispatch.Refusal](err); refused && len(c.Messages) == 0 {
 			return r, w.Store.SkipPart(ctx, c.ID, c.Totals.WithPart(c.People, 0))
 		} else if refused {
-			return r, &fault{code: refusal.Faults[0].Code}
+			return r, &submission.Fault{Code: refusal.Faults[0].Code}
 		}
 	}
 	return r, err

@@ -135,7 +135,7 @@ func (s *Service) heavy(ctx context.Context, sub submission.Submission) (bool, e
 		return false, err
 	}
 	shared, err := sheet.SharedSize(ctx, file, size)
-	if _, damaged := errors.AsType[*sheet.Error](err); damaged {
+	if _, damaged := errors.AsType[*submission.Fault](err); damaged {
 		return false, nil
 	}
 	return shared > maxShared, err

@@ -107,13 +107,13 @@ func (w *Worker) handle(ctx context.Context, t submission.Task) error {
 		return campaign.IgnoreNotFound(err)
 	}
 	if sub.Repairs > submission.MaxRepairs && sub.Working() {
-		return w.end(ctx, sub, &fault{code: faultDamaged})
+		return w.end(ctx, sub, &submission.Fault{Code: faultDamaged})
 	}
 	starting, cancel := retry.WithMargin(ctx, shutdownMargin)
 	defer cancel()
 	err = w.run(ctx, starting, sub, true)
 	if err != nil && t.Receives >= maxReceives { // so that the page does not show it as in progress
-		return errors.Join(err, w.end(ctx, sub, &fault{code: faultDamaged}))
+		return errors.Join(err, w.end(ctx, sub, &submission.Fault{Code: faultDamaged}))
 	}
 	return err
 }
@@ -123,11 +123,11 @@ func (w *Worker) handle(ctx context.Context, t submission.Task) error {
 func (w *Worker) run(ctx, starting context.Context, sub submission.Submission, isTask bool) error {
 	for first := true; ; first = false {
 		next, err := w.step(ctx, starting, sub)
-		switch wrong, isFault := errors.AsType[*fault](err); {
+		switch wrong, isFault := errors.AsType[*submission.Fault](err); {
 		case errors.Is(err, campaign.ErrLostRace):
 			slog.InfoContext(ctx, "submission continued elsewhere", "tenant", sub.Tenant, "campaign_id", sub.CampaignID)
 			return w.deleteRemains(ctx, sub.ID)
-		case isFault && wrong.code == faultTooLarge && (!isTask || !first): // the next task has the whole time
+		case isFault && wrong.Code == faultTooLarge && (!isTask || !first): // the next task has the whole time
 			return queue(ctx, w.Tasks, sub.ID, 0)
 		case isFault:
 			return w.end(ctx, sub, wrong)
@@ -169,25 +169,18 @@ func (w *Worker) save(ctx context.Context, sub submission.Submission) (submissio
 	return w.Store.SaveSubmission(ctx, sub)
 }
 
-type fault struct {
-	code string
-	args []string
-}
-
-func (f *fault) Error() string { return "submission: " + f.code }
-
 // end fails a submission that is being read, or interrupts one that is being sent. It discards one
 // whose campaign was cancelled. What began since the submission was read goes on.
-func (w *Worker) end(ctx context.Context, read submission.Submission, why *fault) error {
+func (w *Worker) end(ctx context.Context, read submission.Submission, why *submission.Fault) error {
 	sub, err := w.Store.Submission(ctx, read.ID)
 	same := sub.State == read.State && sub.Check.Number == read.Check.Number && sub.File.Object == read.File.Object
 	if err != nil || !sub.Working() || !same {
 		return err
 	}
 	slog.WarnContext(
-		ctx, "submission ended", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "state", sub.State, "code", why.code,
+		ctx, "submission ended", "tenant", sub.Tenant, "campaign_id", sub.CampaignID, "state", sub.State, "code", why.Code,
 	)
-	sub.State, sub.Fault = ended(sub, why), submission.Fault{Code: why.code, Args: why.args}
+	sub.State, sub.Fault = ended(sub, why), *why
 	sub.Columns.First, sub.Columns.Encodings = nil, nil
 	if sub.State == submission.StateFailed {
 		metrics.Add(ctx, metrics.SubmissionsFailed, 1)
@@ -202,11 +195,11 @@ func (w *Worker) end(ctx context.Context, read submission.Submission, why *fault
 	return clean(ctx, w.Store, w.Blobs, sub)
 }
 
-func ended(sub submission.Submission, why *fault) submission.State {
+func ended(sub submission.Submission, why *submission.Fault) submission.State {
 	switch {
 	case sub.State != submission.StateSending:
 		return submission.StateFailed
-	case why.code == dispatch.CodeCancelled:
+	case why.Code == dispatch.CodeCancelled:
 		return submission.StateDiscarded
 	}
 	return submission.StateInterrupted

@@ -141,7 +141,7 @@ func readSheet(ctx context.Context, text []byte) (messages []Message, err error)
 
 // withDetails adds the lines, numbers and names of a file's error, as the dashboard's text of its code has them.
 func withDetails(err error) error {
-	if fault, ok := errors.AsType[*sheet.Error](err); ok && len(fault.Args) > 0 {
+	if fault, ok := errors.AsType[*submission.Fault](err); ok && len(fault.Args) > 0 {
 		return fmt.Errorf("%w %v", err, fault.Args)
 	}
 	return err

@@ -27,7 +27,7 @@ type Head struct {
 }
 
 // ReadHead reads the start of a CSV file or an Excel workbook. A file that cannot be used returns a
-// *sheet.Error.
+// *submission.Fault.
 func ReadHead(ctx context.Context, content []byte, reading submission.Reading) (h Head, err error) {
 	f, err := open(ctx, content, reading)
 	if err != nil {
@@ -61,7 +61,7 @@ func open(ctx context.Context, content []byte, reading submission.Reading) (*she
 
 // alone reports whether a file has only its first line, which may be a number.
 func alone(err error) bool {
-	wrong, ok := errors.AsType[*sheet.Error](err)
+	wrong, ok := errors.AsType[*submission.Fault](err)
 	return ok && wrong.Code == "no_rows"
 }
 
@@ -88,7 +88,7 @@ type written struct {
 const mostListed = 150_000
 
 // Read reads the numbers in a column. The first line may be a number instead of names. A file that cannot
-// be used returns a *sheet.Error, as does a workbook of which reading does not say the sheet.
+// be used returns a *submission.Fault, as does a workbook of which reading does not say the sheet.
 func Read(ctx context.Context, content []byte, column int, reading submission.Reading) (c Content, err error) {
 	c.reading, c.listed = reading, map[string]int{}
 	f, err := open(ctx, content, reading)
@@ -115,7 +115,7 @@ func (c *Content) addRows(f *sheet.File, column int) error {
 		row, err := f.Next()
 		switch {
 		case err == nil && lines > submission.MaxLines:
-			return &sheet.Error{Code: "too_many_lines"}
+			return &submission.Fault{Code: "too_many_lines"}
 		case errors.Is(err, io.EOF) || alone(err) && len(c.all)+len(c.Lines) > 0:
 			return nil
 		case err != nil:

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"campaign-dispatch/internal/intake/listfile"
-	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 )
 
@@ -19,7 +18,7 @@ func TestRead_ManyRefused(t *testing.T) {
 		t.Errorf("%d refused, %d listed, %v", c.Findings.LeftOut(), len(c.Lines), err)
 	}
 	_, err = listfile.Read(t.Context(), []byte("telefone\n"+strings.Repeat("1\n", submission.MaxLines+1)), 0, submission.Reading{})
-	if wrong, ok := errors.AsType[*sheet.Error](err); !ok || wrong.Code != "too_many_lines" {
+	if wrong, ok := errors.AsType[*submission.Fault](err); !ok || wrong.Code != "too_many_lines" {
 		t.Errorf("too many lines: %v", err)
 	}
 }

@@ -220,7 +220,7 @@ func FuzzCSV(f *testing.F) {
 		}
 		open, err := sheet.Open(t.Context(), bytes.NewReader(content), int64(len(content)), submission.Reading{})
 		known := func(err error) bool {
-			_, is := errors.AsType[*sheet.Error](err)
+			_, is := errors.AsType[*submission.Fault](err)
 			return is
 		}
 		if err != nil {
@@ -319,7 +319,7 @@ func TestNext_EmptyLines(t *testing.T) {
 		for err == nil {
 			_, err = f.Next()
 		}
-		if wrong, ok := errors.AsType[*sheet.Error](err); !ok || wrong.Code != "too_many_lines" || file.read > size/2 {
+		if wrong, ok := errors.AsType[*submission.Fault](err); !ok || wrong.Code != "too_many_lines" || file.read > size/2 {
 			t.Errorf("%s: %v after %d bytes", name, err, file.read)
 		}
 	}

@@ -53,24 +53,14 @@ func (r Row) Cell(column int) string {
 	return ""
 }
 
-// Error is an error of the whole file.
-type Error struct {
-	Code string // names the text for the reader
-	Args []any  // of the text
-}
-
-func (e *Error) Error() string { return "file of recipients: " + e.Code }
-
-// Fault returns the fault as it is stored and shown.
-func (e *Error) Fault() submission.Fault {
-	f := submission.Fault{Code: e.Code}
-	for _, arg := range e.Args {
+// broken returns the error of the whole file, with arguments of the length that a person sees.
+func broken(code string, args ...any) error {
+	f := &submission.Fault{Code: code}
+	for _, arg := range args {
 		f.Args = append(f.Args, Cut(fmt.Sprint(arg), maxCell))
 	}
 	return f
 }
-
-func broken(code string, args ...any) error { return &Error{Code: code, Args: args} }
 
 // File is an open file of recipients.
 type File struct {
@@ -102,7 +92,7 @@ const headSize = 64 << 10 // bytes from which the format is guessed
 
 // Open reads the header of a file of size bytes: an Excel workbook, or a CSV file. Its lines that are
 // not UTF-8 are read as reading says, and as Windows-1252 if it does not: Encodings finds what they are.
-// Invalid files return a *Error. If ctx ends, Open and Next return its error for a workbook.
+// Invalid files return a *submission.Fault. If ctx ends, Open and Next return its error for a workbook.
 func Open(ctx context.Context, file io.ReaderAt, size int64, reading submission.Reading) (*File, error) {
 	head, err := headOf(file, size)
 	if err != nil {
@@ -186,7 +176,7 @@ func (f *File) header() (line int, cells []string, err error) {
 }
 
 // Next returns the next line that is not empty. The error is io.EOF after the last one, and a
-// *Error for an invalid file.
+// *submission.Fault for an invalid file.
 func (f *File) Next() (Row, error) {
 	line, cells, err := f.record()
 	fault, _ := errors.AsType[lineFault](err)

@@ -99,7 +99,7 @@ func TestOpen_Invalid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := read([]byte(test.file))
-			wrong, ok := errors.AsType[*sheet.Error](err)
+			wrong, ok := errors.AsType[*submission.Fault](err)
 			if !ok || wrong.Code != test.code {
 				t.Errorf("got %v, want %s", err, test.code)
 			}
@@ -210,7 +210,7 @@ func TestOpen_DamagedWorkbook(t *testing.T) {
 		"far column": {wide, "many_columns"},
 	} {
 		_, err := read(test.file)
-		if wrong, ok := errors.AsType[*sheet.Error](err); !ok || wrong.Code != test.code {
+		if wrong, ok := errors.AsType[*submission.Fault](err); !ok || wrong.Code != test.code {
 			t.Errorf("%s: got %v, want %s", name, err, test.code)
 		}
 	}
@@ -221,7 +221,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(workbook(f, `<row r="1"><c r="A1" t="inlineStr"><is><t>phone</t></is></c></row><row r="2"><c r="A2" s="1"><v>1e300</v></c></row>`, nil))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		rows, err := read(content)
-		if _, known := errors.AsType[*sheet.Error](err); err != nil && !known {
+		if _, known := errors.AsType[*submission.Fault](err); err != nil && !known {
 			t.Errorf("%q: %v", rows, err)
 		}
 	})

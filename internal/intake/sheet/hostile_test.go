@@ -49,7 +49,7 @@ func TestOpen_LargeContent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := read(workbook(t, test.sheet, test.more))
-			if wrong, ok := errors.AsType[*sheet.Error](err); !ok || wrong.Code != test.code {
+			if wrong, ok := errors.AsType[*submission.Fault](err); !ok || wrong.Code != test.code {
 				t.Errorf("got %v, want %s", err, test.code)
 			}
 		})
@@ -103,7 +103,7 @@ func TestOpen_InvalidXML(t *testing.T) {
 		"nested too deep":  {"xl/styles.xml": strings.Repeat("<a>", 20_000)},
 	} {
 		_, err := read(workbook(t, "", more))
-		if wrong, ok := errors.AsType[*sheet.Error](err); !ok || wrong.Code != "workbook_damaged" {
+		if wrong, ok := errors.AsType[*submission.Fault](err); !ok || wrong.Code != "workbook_damaged" {
 			t.Errorf("%s: got %v, want workbook_damaged", name, err)
 		}
 	}

@@ -97,7 +97,7 @@ func identifier(shown, plain string) string {
 	return plain
 }
 
-// Chosen returns a *Error for a workbook of which a person has to choose a sheet, for readers that cannot ask.
+// Chosen returns a *submission.Fault for a workbook of which a person has to choose a sheet, for readers that cannot ask.
 func (f *File) Chosen(sheet string) error {
 	if sheet == "" && len(f.Sheets) > 1 {
 		return broken("sheets", strings.Join(f.Sheets, ", "))

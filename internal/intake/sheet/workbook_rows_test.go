@@ -185,7 +185,7 @@ func TestOpen_Sheets(t *testing.T) {
 			if diff := cmp.Diff(test.sheets, f.Sheets); diff != "" || f.Sheet != test.read {
 				t.Errorf("reads %q, want %q; sheets (-want +got):\n%s", f.Sheet, test.read, diff)
 			}
-			wrong, _ := errors.AsType[*sheet.Error](f.Chosen(test.sheet))
+			wrong, _ := errors.AsType[*submission.Fault](f.Chosen(test.sheet))
 			if unclear := test.sheet == "" && len(test.sheets) > 1; unclear != (wrong != nil) {
 				t.Errorf("got %v from Chosen", wrong)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/intake/sheet/numberformat"
+	"campaign-dispatch/internal/intake/submission"
 )
 
 type storage struct {
@@ -43,7 +44,7 @@ func (s *storage) fault(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, known := errors.AsType[*Error](err); known {
+	if _, known := errors.AsType[*submission.Fault](err); known {
 		return err
 	}
 	if err := s.failure(); err != nil {
@@ -177,7 +178,7 @@ func attribute(e xml.StartElement, name string) string {
 }
 
 // Texts yields the texts and the numbers in all parts of a workbook, also those of its other
-// sheets. The error is a *Error for an invalid workbook.
+// sheets. The error is a *submission.Fault for an invalid workbook.
 func Texts(ctx context.Context, file io.ReaderAt, size int64) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		content, archive, err := openArchive(ctx, file, size)

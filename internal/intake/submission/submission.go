@@ -152,11 +152,13 @@ type Sending struct {
 	RestAtOnce bool `json:"restAtOnce,omitempty"`
 }
 
-// Fault is why a submission failed or was interrupted: the code of a text, with its arguments.
+// Fault is why a file cannot be used, or why a submission failed or was interrupted: the code of a text, with its arguments.
 type Fault struct {
 	Code string   `json:"code,omitempty"`
 	Args []string `json:"args,omitempty"`
 }
+
+func (f *Fault) Error() string { return "file of recipients: " + f.Code }
 
 // Totals returns the totals of the submission after the dispatched parts.
 func (s Submission) Totals() campaign.SubmissionTotals {

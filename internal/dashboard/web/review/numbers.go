@@ -13,7 +13,6 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/listfile"
-	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
 )
 
@@ -92,8 +91,8 @@ func (n Numbers) of(p *web.Page, files *listfile.Store, to, toKey string) (_ Num
 	}
 	n.Reading, n.Wrong = Sent(p)
 	err = n.read(p, content)
-	if wrong, ok := errors.AsType[*sheet.Error](err); ok {
-		n.Fault, err = wrong.Fault(), nil
+	if wrong, ok := errors.AsType[*submission.Fault](err); ok {
+		n.Fault, err = *wrong, nil
 	}
 	return n, err
 }
