@@ -1,6 +1,6 @@
 // Package campaign defines the domain types of the service: campaigns, batches, templates,
-// messages, queue tasks and message outcomes. It imports only the standard library and packages
-// below it.
+// messages, queue tasks and message outcomes. It imports only the standard library, packages
+// below it and package e164.
 package campaign
 
 import (

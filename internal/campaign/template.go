@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"campaign-dispatch/internal/campaign/content"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // MaxTemplateName is the maximum length of a template's name, in characters.
@@ -109,13 +110,13 @@ func nameFlaws(name string) []content.Flaw {
 
 // Message is one accepted message. Values are in the order of the variables of its batch's template version.
 type Message struct {
-	Phone  string // E.164, with the leading +
+	Phone  e164.Number // 0 if it was erased
 	UID    string
 	Values []string
 }
 
 // Erased reports whether the message's personal data was erased.
-func (m Message) Erased() bool { return m.Phone == "" }
+func (m Message) Erased() bool { return m.Phone == 0 }
 
 // Blank reports whether the text is empty or white space.
 func Blank(s string) bool { return strings.TrimSpace(s) == "" }

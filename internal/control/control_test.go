@@ -339,7 +339,7 @@ func (d *service) erase(b campaign.Batch, index int) {
 	all[index] = campaign.Message{}
 	var w payload.Writer
 	for _, m := range all {
-		d.must(w.AddMessage(m))
+		w.AddMessage(m)
 	}
 	b.FormerPayload, b.Payload = b.Payload, payload.SuccessorKey(b.Payload, rand.Text())
 	d.payloads[b.Payload], b.Offsets = w.Finish()

@@ -89,7 +89,7 @@ func (c *Canceller) revokeMessages(ctx context.Context, b campaign.Batch, t camp
 	calls.SetLimit(max(c.Concurrency, 1))
 	for _, index := range indexes {
 		calls.Go(func() error {
-			results.add(c.Provider.Revoke(ctx, route.Agent, b.Key.MessageID(index), messages[index%campaign.FrameSize].Phone))
+			results.add(c.Provider.Revoke(ctx, route.Agent, b.Key.MessageID(index), messages[index%campaign.FrameSize].Phone.String()))
 			return nil
 		})
 	}

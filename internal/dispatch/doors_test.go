@@ -50,7 +50,7 @@ func TestServeDispatch_Forms(t *testing.T) {
 	b.must(err)
 	var sent []string
 	for _, m := range messages {
-		sent = append(sent, m.Phone)
+		sent = append(sent, m.Phone.String())
 	}
 	slices.Sort(want)
 	slices.Sort(sent)

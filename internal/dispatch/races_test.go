@@ -120,7 +120,7 @@ func (b *bench) sendsOnly(want []fields) {
 		b.t.Fatalf("%d messages, want %d", len(sent), len(want))
 	}
 	for i, m := range sent {
-		if m.Phone != "+55"+want[i]["phone"].(string) {
+		if m.Phone.String() != "+55"+want[i]["phone"].(string) {
 			b.t.Errorf("message %d is not the winner's", i)
 		}
 	}

@@ -178,7 +178,7 @@ func (c *call) sortByZone(state acceptance.State) {
 func (q *request) zoneOf(h reach.Hours) func(i int) window.Zone {
 	zones := make([]window.Zone, len(q.messages))
 	for i := range q.accepted {
-		zones[i] = h.ZoneOf(q.messages[i].number)
+		zones[i] = h.Zone(q.messages[i].number)
 	}
 	return func(i int) window.Zone { return zones[i] }
 }
@@ -190,7 +190,7 @@ func (q *request) zones(h reach.Hours) []window.Count {
 	}
 	messages := map[window.Zone]int{}
 	for i := range q.accepted {
-		messages[h.ZoneOf(q.messages[i].number)]++
+		messages[h.Zone(q.messages[i].number)]++
 	}
 	return window.Counts(messages)
 }

@@ -23,7 +23,7 @@ func (s *Service) withheld(ctx context.Context, c *call, t *campaign.Template, s
 	}
 	accepted := 0
 	for i := range c.req.accepted {
-		if why := of(c.req.messages[i].number.String()); !why.None() {
+		if why := of(c.req.messages[i].number); !why.None() {
 			all = append(all, Withheld{i, why, c.bill.classes.Of(accepted)})
 		}
 		accepted++

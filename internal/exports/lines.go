@@ -73,7 +73,7 @@ func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at 
 			continue
 		}
 		t.add(
-			t.phone(r.messages[i].Phone), r.messages[i].UID, t.outcome(h.latest), t.reason(h.latest),
+			t.phone(r.messages[i].Phone.String()), r.messages[i].UID, t.outcome(h.latest), t.reason(h.latest),
 			t.time(h.sentBy()), t.time(h.delivered), t.time(h.read), t.time(h.ended),
 			strings.Join(r.taps.tapped[i], " | "), strings.Join(r.taps.clicked[i], " | "),
 		)

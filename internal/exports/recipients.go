@@ -83,8 +83,8 @@ func (m *Maker) addRecipients(ctx context.Context, t *table, b campaign.Batch, a
 	}
 	for i, message := range r.messages[:len(r.histories)] {
 		touched := len(r.taps.tapped[i])+len(r.taps.clicked[i]) > 0
-		if message.Phone != "" && t.Audience.Has(r.histories[i].latest, touched) {
-			t.addRaw(append([]string{message.Phone, message.UID}, t.columns.cells(b, message)...))
+		if !message.Erased() && t.Audience.Has(r.histories[i].latest, touched) {
+			t.addRaw(append([]string{message.Phone.String(), message.UID}, t.columns.cells(b, message)...))
 			t.lines++
 		}
 	}

@@ -114,7 +114,7 @@ func TestMaker_RecipientsVariables(t *testing.T) {
 		values []string
 	}{{"{{nome}} {{cupom}}", []string{"=Ana, \"a\"", "DEZ"}}, {"{{cupom}} {{uid}} {{loja}}", []string{"VINTE", "u", "Centro\nSul"}}} {
 		var w payload.Writer
-		c.must(w.AddMessage(campaign.Message{Phone: "+5511980000001", UID: "u", Values: batch.values}))
+		w.AddMessage(campaign.Message{Phone: 5511980000001, UID: "u", Values: batch.values})
 		body, offsets := w.Finish()
 		b := c.accept(i+1, []string{"u"}, func(b *campaign.Batch) {
 			b.TemplateID, b.Offsets = ids[batch.text], offsets

@@ -10,9 +10,9 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/phone/area"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/area"
 )
 
 // judged is what becomes of the lines of a part.

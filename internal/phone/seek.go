@@ -1,12 +1,13 @@
 package phone
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
-	"campaign-dispatch/internal/campaign/pattern"
 	"campaign-dispatch/internal/phone/e164"
 )
 
@@ -170,7 +171,9 @@ func MayBeNumber(text string) bool {
 	return len(strings.TrimPrefix(Digits(text), "+")) >= shortestText && !date().MatchString(text)
 }
 
-var date = pattern.AtFirstUse(`\b([0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}|[0-9]{2}[-/.][0-9]{2}[-/.][0-9]{4})\b`)
+var date = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b([0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}|[0-9]{2}[-/.][0-9]{2}[-/.][0-9]{4})\b`)
+})
 
 // namedBy reports whether the reason of a rejection has the number, as the corrected one.
 func (s Sought) namedBy(reason string) bool {

@@ -259,7 +259,7 @@ func (p *person) messagesOf(ctx context.Context, c dispatched, b campaign.Batch)
 	}
 	var all []Message
 	for i, m := range messages {
-		if p.is(m.Phone) {
+		if p.sought.Is(m.Phone) {
 			x := newMessage(placeOf(c, b), b, i, m, template, changes[i])
 			x.Taps, x.Clicks = search.TapsOf(template, m, i, taps), search.TapsOf(template, m, i, clicks)
 			all = append(all, x)

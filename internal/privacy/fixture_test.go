@@ -152,9 +152,7 @@ func (w *tenantFixture) numbers(b campaign.Batch) (all []uint64) {
 		return err
 	}))
 	for _, m := range messages {
-		var n uint64
-		_, _ = fmt.Sscanf(m.Phone, "+%d", &n)
-		all = append(all, n)
+		all = append(all, uint64(m.Phone))
 	}
 	return all
 }

@@ -59,9 +59,9 @@ func (e *erasure) replace(ctx context.Context, b campaign.Batch) (n int, changed
 	if err != nil {
 		return 0, false, err
 	}
-	body, offsets, n, err := e.without(messages)
-	if err != nil || n == 0 {
-		return 0, false, err
+	body, offsets, n := e.without(messages)
+	if n == 0 {
+		return 0, false, nil
 	}
 	replaced, err := e.replacePayload(ctx, b, body, offsets)
 	if !replaced {
@@ -86,20 +86,18 @@ func (e *erasure) succeed(ctx context.Context, b campaign.Batch) (changed bool, 
 }
 
 // without returns a payload without the person's n messages.
-func (e *erasure) without(messages []campaign.Message) (body []byte, offsets []int, n int, err error) {
+func (e *erasure) without(messages []campaign.Message) (body []byte, offsets []int, n int) {
 	var w payload.Writer
 	for _, m := range messages {
-		if e.is(m.Phone) {
+		if e.sought.Is(m.Phone) {
 			w.AddErased()
 			n++
 			continue
 		}
-		if err := w.AddMessage(m); err != nil {
-			return nil, nil, 0, err
-		}
+		w.AddMessage(m)
 	}
 	body, offsets = w.Finish()
-	return body, offsets, n, nil
+	return body, offsets, n
 }
 
 // replacePayload writes a payload and assigns it to the batch. If the batch has changed

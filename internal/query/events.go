@@ -173,7 +173,7 @@ func newEvent(b campaign.Batch, sequence int, c campaign.Change, m campaign.Mess
 	code, reason := c.Why()
 	e := Event{
 		ID: delivery.WebhookID(delivery.Subject(c, b.Key), kind), Sequence: sequence, Type: kind, OccurredAt: c.At, MessageID: id,
-		UID: m.UID, Phone: m.Phone, Status: c.Outcome, Code: code, Reason: reason, Erased: m.Erased(), Change: c,
+		UID: m.UID, Phone: m.Phone.String(), Status: c.Outcome, Code: code, Reason: reason, Erased: m.Erased(), Change: c,
 	}
 	if c.Outcome == campaign.OutcomeTapped {
 		e.Status, e.Suggestion = campaign.OutcomeRead, t.Tapped(c.Suggestion, m)

@@ -217,14 +217,6 @@ func (s *Service) scan(ctx context.Context, q scanRequest) (found search.Page, e
 	return found, nil
 }
 
-// phones returns the numbers that the request searches for, in E.164.
-func (q scanRequest) phones() []string {
-	if q.sought == nil {
-		return nil
-	}
-	return q.sought.E164()
-}
-
 func (q scanRequest) mayMatch(b campaign.BatchProgress) bool {
 	if !q.mayReact(b) {
 		return false
@@ -272,9 +264,8 @@ func (s *Service) scanContents(ctx context.Context, q scanRequest, b campaign.Ba
 		return start, err
 	}
 	var indexes []int
-	phones := q.phones()
 	for i := start; i < len(messages); i++ {
-		if m := messages[i]; !m.Erased() && (q.sought == nil || slices.Contains(phones, m.Phone)) && (q.uid == nil || m.UID == *q.uid) {
+		if m := messages[i]; !m.Erased() && (q.sought == nil || q.sought.Is(m.Phone)) && (q.uid == nil || m.UID == *q.uid) {
 			indexes = append(indexes, i)
 		}
 	}
@@ -299,7 +290,7 @@ func (s *Service) scanContents(ctx context.Context, q scanRequest, b campaign.Ba
 
 func newMessageAnswer(m search.Message) messageAnswer {
 	a := messageAnswer{
-		MessageID: m.Batch.Key.MessageID(m.Index), BatchID: m.Batch.BatchID, Batch: m.Batch.Name, UID: m.UID, Phone: m.Phone,
+		MessageID: m.Batch.Key.MessageID(m.Index), BatchID: m.Batch.BatchID, Batch: m.Batch.Name, UID: m.UID, Phone: m.Phone.String(),
 		Status: m.Latest.Status(), UpdatedAt: m.Latest.At, Erased: m.Erased(),
 		Taps: m.Taps, Clicks: m.Clicks,
 	}

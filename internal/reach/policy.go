@@ -10,8 +10,8 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
-	"campaign-dispatch/internal/phone/area"
 	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/reach/area"
 )
 
 // Policy has the rules of a tenant. The zero Policy has none: every message may go at any time.
@@ -124,17 +124,12 @@ func (p Policy) HoursOfBatch(b campaign.Batch, t campaign.Traffic) Hours {
 // Limited reports whether there are times at which a message must wait.
 func (h Hours) Limited() bool { return h.window != nil }
 
-// Zone returns the zone of a recipient. phone is an E.164 number with the leading +.
-func (h Hours) Zone(phone string) window.Zone {
+// Zone returns the zone of a recipient.
+func (h Hours) Zone(phone e164.Number) window.Zone {
 	if h.window == nil { // always open: the zone does not matter
 		return 0
 	}
-	return h.ZoneOf(e164.FromText(phone)) // 0 has no zone
-}
-
-// ZoneOf returns the zone of a recipient.
-func (h Hours) ZoneOf(number e164.Number) window.Zone {
-	return cmp.Or(area.Zone(uint64(number)), h.zone)
+	return cmp.Or(area.Zone(uint64(phone)), h.zone)
 }
 
 // Opening is when the messages to a zone can go.
@@ -180,7 +175,7 @@ func (h Hours) Opens(z window.Zone, at time.Time) time.Time {
 
 // TTL returns the time for which the provider may try to deliver a message: ttl, or less if the rule ends it when the
 // window closes, at least campaign.MinTTL.
-func (h Hours) TTL(phone string, now time.Time, ttl time.Duration) time.Duration {
+func (h Hours) TTL(phone e164.Number, now time.Time, ttl time.Duration) time.Duration {
 	if h.window == nil || !h.expires {
 		return ttl
 	}

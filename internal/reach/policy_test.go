@@ -9,6 +9,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/reach"
 )
 
@@ -48,8 +49,8 @@ func fridays() reach.Hours {
 
 func TestDecide_Order(t *testing.T) {
 	t.Parallel()
-	person := campaign.Message{Phone: "+5511987654321"}
-	optedOut := func(string) reach.Why { return reach.Why{Code: campaign.CodeOptedOut} }
+	person := campaign.Message{Phone: 5511987654321}
+	optedOut := func(e164.Number) reach.Why { return reach.Why{Code: campaign.CodeOptedOut} }
 	limited := usual().HoursFor(campaign.Promotion, nil)
 	for name, test := range map[string]struct {
 		message campaign.Message
@@ -105,7 +106,7 @@ func TestDecide_Order(t *testing.T) {
 			person, reach.Rules{Batch: unopened(noon), Hours: limited}, noon.Add(84 * time.Hour), reach.Decision{Do: reach.Wait},
 		},
 		"it was seen of another zone": {
-			campaign.Message{Phone: "+5592987654321"},
+			campaign.Message{Phone: 5592987654321},
 			reach.Rules{Batch: unopened(noon), Hours: tuesdays()},
 			noon.Add(72 * time.Hour),
 			reach.Decision{Do: reach.Wait},
@@ -165,7 +166,7 @@ func TestOf_Applies(t *testing.T) {
 func TestTTL_ExpireAtClose(t *testing.T) {
 	t.Parallel()
 	p := usual()
-	if got := p.HoursFor(campaign.Promotion, nil).TTL("+5511987654321", noon, 24*time.Hour); got != 24*time.Hour {
+	if got := p.HoursFor(campaign.Promotion, nil).TTL(5511987654321, noon, 24*time.Hour); got != 24*time.Hour {
 		t.Errorf("without the switch: %v", got)
 	}
 	rule := reach.Usual()
@@ -173,11 +174,11 @@ func TestTTL_ExpireAtClose(t *testing.T) {
 	p.Rules[campaign.Promotion] = rule
 	hours := p.HoursFor(campaign.Promotion, nil)
 	for at, want := range map[time.Time]time.Duration{noon: 9 * time.Hour, noon.Add(9*time.Hour - time.Second): 10 * time.Second} {
-		if got := hours.TTL("+5511987654321", at, 24*time.Hour); got != want {
+		if got := hours.TTL(5511987654321, at, 24*time.Hour); got != want {
 			t.Errorf("at %v: %v, want %v", at, got, want)
 		}
 	}
-	if got := hours.TTL("+5592987654321", noon, 24*time.Hour); got != 10*time.Hour {
+	if got := hours.TTL(5592987654321, noon, 24*time.Hour); got != 10*time.Hour {
 		t.Errorf("in Manaus: %v, want 10 hours", got)
 	}
 }

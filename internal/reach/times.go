@@ -7,6 +7,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // Times are when the unsent messages of a campaign go.
@@ -62,9 +63,9 @@ func dueOf(b campaign.Batch, now time.Time) time.Time {
 	return now
 }
 
-// GoesAt returns when an unsent message of a batch to a phone number in E.164 goes: now, at its schedule, or when its sending
+// GoesAt returns when an unsent message of a batch to a phone number goes: now, at its schedule, or when its sending
 // hours begin. It is zero if they do not begin any more, or not in time.
-func GoesAt(ctx context.Context, store Store, b campaign.Batch, phone string, now time.Time) (time.Time, error) {
+func GoesAt(ctx context.Context, store Store, b campaign.Batch, phone e164.Number, now time.Time) (time.Time, error) {
 	p, err := store.SendPolicy(ctx, b.Tenant)
 	if err != nil {
 		return time.Time{}, err

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 )
 
-// Withheld returns why a person gets no message. phone is an E.164 number with the leading +. A nil Withheld withholds
-// from nobody.
-type Withheld func(phone string) Why
+// Withheld returns why a person gets no message. A nil Withheld withholds from nobody.
+type Withheld func(phone e164.Number) Why
 
 // Why is why a person gets no message. The zero Why is that of a person who gets one.
 type Why struct {
@@ -29,16 +29,16 @@ type Lookup struct {
 
 // OptOuts reads which phone numbers of a tenant opted out.
 type OptOuts interface {
-	// OptedOut returns a function that reports whether an E.164 number opted out of the tenant's messages, as
+	// OptedOut returns a function that reports whether a number opted out of the tenant's messages, as
 	// of since or later.
-	OptedOut(ctx context.Context, tenant string, since time.Time) (func(phone string) bool, error)
+	OptedOut(ctx context.Context, tenant string, since time.Time) (func(phone e164.Number) bool, error)
 }
 
 // Lists reads the lists of numbers that get no messages.
 type Lists interface {
 	// KeptBy returns a function that returns the number of the list that keeps a message of a purpose from
-	// an E.164 number, 0 for none, as of since or later.
-	KeptBy(ctx context.Context, tenant string, traffic campaign.Traffic, since time.Time) (func(phone string) (list int), error)
+	// a number, 0 for none, as of since or later.
+	KeptBy(ctx context.Context, tenant string, traffic campaign.Traffic, since time.Time) (func(phone e164.Number) (list int), error)
 }
 
 // Withheld returns who gets no messages of a purpose, as of since or later. Opt-outs come before lists.
@@ -51,7 +51,7 @@ func (l Lookup) Withheld(ctx context.Context, tenant string, traffic campaign.Tr
 	if err != nil {
 		return nil, fmt.Errorf("look up who may be reached: %w", err)
 	}
-	return func(phone string) Why {
+	return func(phone e164.Number) Why {
 		if optedOut(phone) {
 			return Why{Code: campaign.CodeOptedOut}
 		}
@@ -62,10 +62,10 @@ func (l Lookup) Withheld(ctx context.Context, tenant string, traffic campaign.Tr
 	}, nil
 }
 
-// OnLists returns the purposes of messages that lists keep from a phone number in E.164, by the number of the list, as of
+// OnLists returns the purposes of messages that lists keep from a phone number, by the number of the list, as of
 // since or later.
 func (l Lookup) OnLists(
-	ctx context.Context, tenant, phone string, purposes []campaign.Traffic, since time.Time,
+	ctx context.Context, tenant string, phone e164.Number, purposes []campaign.Traffic, since time.Time,
 ) (map[int][]campaign.Traffic, error) {
 	kept := map[int][]campaign.Traffic{}
 	for _, traffic := range purposes {
@@ -82,7 +82,7 @@ func (l Lookup) OnLists(
 }
 
 // why returns why a person gets no message.
-func (w Withheld) why(phone string) Why {
+func (w Withheld) why(phone e164.Number) Why {
 	if w == nil {
 		return Why{}
 	}

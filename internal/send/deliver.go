@@ -116,14 +116,15 @@ func (s *Sender) deliverOne(ctx context.Context, r *run, j *job) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptFor)
 	defer cancel()
+	phone := j.message.Phone.String()
 	err := s.Provider.Send(ctx, r.route.Agent, outgoing.Message{
 		ID:      r.batch.Key.MessageID(j.index),
-		Phone:   j.message.Phone,
+		Phone:   phone,
 		Content: rendered,
 		Traffic: r.template.Traffic,
 		TTL:     r.ttl(j.message.Phone, now),
 
-		Postback: reaction.Postbacks(r.batch, j.index, j.message.Phone),
+		Postback: reaction.Postbacks(r.batch, j.index, phone),
 	})
 	r.classify(ctx, j, err, s.Now())
 	if j.hasOutcome() {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
 )
@@ -57,7 +58,7 @@ func (g *senderFixture) checkEnds(t *testing.T, want map[string]int) {
 // unreadableLists are lists of which a segment is missing or damaged.
 type unreadableLists struct{}
 
-func (unreadableLists) KeptBy(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
+func (unreadableLists) KeptBy(context.Context, string, campaign.Traffic, time.Time) (func(phone e164.Number) int, error) {
 	return nil, campaign.ErrDamaged
 }
 

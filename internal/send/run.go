@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send/outgoing"
 )
@@ -114,7 +115,7 @@ func (r *run) stop() {
 func (j *job) hasOutcome() bool { return j.change.Outcome != "" }
 
 // ttl returns the TTL of a message that may be sent now, at least campaign.MinTTL.
-func (r *run) ttl(phone string, now time.Time) time.Duration {
+func (r *run) ttl(phone e164.Number, now time.Time) time.Duration {
 	ttl := campaign.MessageTTL
 	if !r.batch.NotAfter.IsZero() {
 		ttl = min(ttl, r.batch.NotAfter.Sub(now))

@@ -14,6 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
@@ -146,11 +147,11 @@ func (g *senderFixture) SetFailingTime(_ context.Context, b campaign.Batch, fail
 	return true, nil
 }
 
-func (g *senderFixture) OptedOut(_ context.Context, _ string, since time.Time) (func(phone string) bool, error) {
+func (g *senderFixture) OptedOut(_ context.Context, _ string, since time.Time) (func(phone e164.Number) bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.optedOutSince = append(g.optedOutSince, since)
-	return func(phone string) bool { return g.optedOut[phone] }, g.optOutErr
+	return func(phone e164.Number) bool { return g.optedOut[phone.String()] }, g.optOutErr
 }
 
 func (g *senderFixture) Route(context.Context, string, string) (outgoing.Route, error) {
@@ -296,6 +297,6 @@ func pause(ctx context.Context, d time.Duration) error {
 // noLists are the lists of tenants without lists.
 type noLists struct{}
 
-func (noLists) KeptBy(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
-	return func(string) int { return 0 }, nil
+func (noLists) KeptBy(context.Context, string, campaign.Traffic, time.Time) (func(phone e164.Number) int, error) {
+	return func(e164.Number) int { return 0 }, nil
 }

@@ -44,7 +44,7 @@ func newFrame(messages []campaign.Message) frame {
 	for _, m := range messages {
 		texts.WriteString(m.UID)
 		ends = append(ends, uint32(texts.Len())) //nolint:gosec // a frame is shorter
-		texts.WriteString(m.Phone)
+		texts.WriteString(m.Phone.String())
 		ends = append(ends, uint32(texts.Len())) //nolint:gosec // a frame is shorter
 	}
 	return frame{strings.Clone(texts.String()), ends}

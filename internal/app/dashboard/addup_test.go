@@ -194,7 +194,7 @@ func (l *life) count() {
 	l.t.Helper()
 	for _, b := range l.accepted[l.counted:] {
 		for _, m := range l.messages(b) {
-			if _, twice := l.states[m.UID]; twice || l.people[m.UID] != m.Phone {
+			if _, twice := l.states[m.UID]; twice || l.people[m.UID] != m.Phone.String() {
 				l.t.Fatalf("%s has a message to %s, and had one: %t", m.UID, m.Phone, twice)
 			}
 			l.states[m.UID] = pending

@@ -97,7 +97,7 @@ func (c *company) tell(who webtest.Person, name, path string) (all told) {
 	all.People = map[string]string{}
 	for _, b := range c.accepted[before:] {
 		for _, m := range c.messages(b) {
-			all.People[m.Phone] = m.UID + " " + strings.Join(m.Values, " ")
+			all.People[m.Phone.String()] = m.UID + " " + strings.Join(m.Values, " ")
 		}
 	}
 	page := who.Get(web.Root + "/campaigns/" + strings.TrimPrefix(path, sending.SubmissionsPath+"/")).Text()

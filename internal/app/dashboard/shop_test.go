@@ -185,7 +185,7 @@ func (s *shop) record(next func(phone string) campaign.Outcome) {
 		s.must(err)
 		var changes []campaign.Change
 		for index, m := range s.messages(b) {
-			if o := next(m.Phone); o != "" {
+			if o := next(m.Phone.String()); o != "" {
 				changes = append(changes, campaign.Change{Index: index, Outcome: o, At: s.now})
 			}
 		}

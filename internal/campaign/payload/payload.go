@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/klauspost/compress/s2"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 // maxFrame bounds the memory for a corrupt frame. No frame is larger than a dispatch call.
@@ -53,21 +53,16 @@ func (w *Writer) Add(phone uint64, uid []byte, values [][]byte) {
 }
 
 // AddMessage appends a message returned by Decode.
-func (w *Writer) AddMessage(m campaign.Message) error {
+func (w *Writer) AddMessage(m campaign.Message) {
 	if m.Erased() {
 		w.AddErased()
-		return nil
-	}
-	number, err := strconv.ParseUint(strings.TrimPrefix(m.Phone, "+"), 10, 64)
-	if err != nil {
-		return fmt.Errorf("add message: invalid phone number: %w", campaign.ErrDamaged) // not the cause: it contains the phone number
+		return
 	}
 	values := make([][]byte, len(m.Values))
 	for i, v := range m.Values {
 		values[i] = []byte(v)
 	}
-	w.Add(number, []byte(m.UID), values)
-	return nil
+	w.Add(uint64(m.Phone), []byte(m.UID), values)
 }
 
 // AddErased appends an empty placeholder for an erased message.
@@ -126,7 +121,7 @@ type reader struct {
 }
 
 func (r *reader) message() campaign.Message {
-	m := campaign.Message{Phone: phone(r.uvarint()), UID: r.field()}
+	m := campaign.Message{Phone: e164.Number(r.uvarint()), UID: r.field()}
 	count := r.uvarint()
 	if count > uint64(len(r.rest)) { // each value takes at least a byte
 		r.damaged = true

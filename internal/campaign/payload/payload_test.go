@@ -1,7 +1,6 @@
 package payload_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +8,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 func TestDecode(t *testing.T) {
@@ -21,7 +21,7 @@ func TestDecode(t *testing.T) {
 		var want []campaign.Message
 		for range n {
 			phone := rapid.Uint64Range(1, 999_999_999_999_999).Draw(t, "phone")
-			m := campaign.Message{Phone: fmt.Sprintf("+%d", phone), UID: text.Draw(t, "uid"), Values: []string{}}
+			m := campaign.Message{Phone: e164.Number(phone), UID: text.Draw(t, "uid"), Values: []string{}}
 			var values [][]byte
 			for range variables {
 				v := text.Draw(t, "value")
@@ -71,13 +71,11 @@ func FuzzDecode(f *testing.F) {
 func TestWriter_AddErased(t *testing.T) {
 	t.Parallel()
 	all := []campaign.Message{
-		{Phone: "+5511900000001", UID: "a", Values: []string{"x"}}, {Values: []string{}}, {Phone: "+1", UID: "c", Values: []string{}},
+		{Phone: 5511900000001, UID: "a", Values: []string{"x"}}, {Values: []string{}}, {Phone: 1, UID: "c", Values: []string{}},
 	}
 	var w payload.Writer
 	for _, m := range all {
-		if err := w.AddMessage(m); err != nil {
-			t.Fatal(err)
-		}
+		w.AddMessage(m)
 	}
 	blob, _ := w.Finish()
 	got, err := payload.Decode(blob)

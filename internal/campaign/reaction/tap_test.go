@@ -8,6 +8,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/reaction"
+	"campaign-dispatch/internal/phone/e164"
 )
 
 const tapper = "+5511900000000"
@@ -92,7 +93,7 @@ func TestTapped(t *testing.T) {
 		}},
 		Suggestions: content.Replies("Sim"),
 	}}
-	sent, erased := campaign.Message{Phone: tapper, Values: []string{"a b", "Ana"}}, campaign.Message{}
+	sent, erased := campaign.Message{Phone: e164.FromText(tapper), Values: []string{"a b", "Ana"}}, campaign.Message{}
 	tests := map[string]struct {
 		suggestion int
 		message    campaign.Message

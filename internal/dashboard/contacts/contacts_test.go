@@ -29,6 +29,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/intake/listfile"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/phone/phonetest"
 	"campaign-dispatch/internal/query/search"
@@ -132,7 +133,7 @@ func (sent) Find(_ context.Context, c campaign.Campaign, asked search.Query) (se
 		return search.Page{}, nil
 	}
 	return search.Page{Messages: []search.Message{{
-		Message: campaign.Message{Phone: ana, UID: "a-1"}, Index: 3, Latest: campaign.Change{Outcome: campaign.OutcomeRead, At: noon},
+		Message: campaign.Message{Phone: e164.FromText(ana), UID: "a-1"}, Index: 3, Latest: campaign.Change{Outcome: campaign.OutcomeRead, At: noon},
 	}}}, nil
 }
 
@@ -156,7 +157,7 @@ func (u unsent) Dispatched(_ context.Context, id campaign.ID) (campaign.Campaign
 }
 
 func (u unsent) Find(context.Context, campaign.Campaign, search.Query) (search.Page, error) {
-	return search.Page{Messages: []search.Message{{Message: campaign.Message{Phone: ana, UID: "a-1"}, Batch: u.batch}}}, nil
+	return search.Page{Messages: []search.Message{{Message: campaign.Message{Phone: e164.FromText(ana), UID: "a-1"}, Batch: u.batch}}}, nil
 }
 
 func (unsent) Changes(context.Context, campaign.Batch, int, int) ([]campaign.Change, error) {

@@ -123,7 +123,7 @@ func (s *Pages) listsOf(p *web.Page, sought phone.Sought) (keeping []keepingList
 		return nil, nil
 	}
 	ctx, tenant := p.R.Context(), p.Session.Tenant
-	kept, err := s.Reach.OnLists(ctx, tenant, sought.Valid.String(), lists.Traffics, s.Now())
+	kept, err := s.Reach.OnLists(ctx, tenant, sought.Valid, lists.Traffics, s.Now())
 	if err != nil || len(kept) == 0 {
 		return nil, err
 	}

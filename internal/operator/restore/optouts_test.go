@@ -13,6 +13,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/operator/restore"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/localstack/stackenv"
 )
@@ -103,7 +104,7 @@ func TestCarryOptOuts_ShardInParts(t *testing.T) {
 			t.Errorf("the origin of a number is %v, error %v", origin, err)
 		}
 		for i := range to + 1 {
-			if phone := fmt.Sprint("+", 5511900000000+i*optout.Shards); has(phone) != (i < to) {
+			if phone := e164.Number(5511900000000 + i*optout.Shards); has(phone) != (i < to) {
 				t.Fatalf("number %d of %d is known as %v", i, to, i >= to)
 			}
 		}

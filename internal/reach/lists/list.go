@@ -10,8 +10,8 @@ import (
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
-	"campaign-dispatch/internal/phone/area"
 	"campaign-dispatch/internal/phone/numberset"
+	"campaign-dispatch/internal/reach/area"
 )
 
 // Limits of lists.

@@ -17,7 +17,7 @@ func TestOnLists_ReadsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.listReads = 0
-	kept, err := reach.Lookup{Lists: w.lookup}.OnLists(t.Context(), tenant, "+5511900000001", lists.Traffics, w.now)
+	kept, err := reach.Lookup{Lists: w.lookup}.OnLists(t.Context(), tenant, 5511900000001, lists.Traffics, w.now)
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("on %v: %v, want one list", kept, err)
 	}

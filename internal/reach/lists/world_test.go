@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/lists"
 	"campaign-dispatch/internal/reach/lists/book"
@@ -161,7 +162,7 @@ func (w *world) of(tb testing.TB) func(phone string) int {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return of
+	return func(phone string) int { return of(e164.FromText(phone)) }
 }
 
 func set(numbers ...uint64) numberset.Set { return numberset.New(numbers) }

@@ -47,12 +47,9 @@ type knownPart struct {
 	numbers numberset.Lookup
 }
 
-// Has reports whether a number in E.164, with or without the leading +, has opted out.
-func (n *Numbers) Has(phone string) bool {
-	number, err := parse(phone)
-	if err != nil {
-		return false
-	}
+// Has reports whether a number has opted out.
+func (n *Numbers) Has(phone e164.Number) bool {
+	number := uint64(phone)
 	parts := n.shards[number%Shards].parts
 	return len(parts) > 0 && parts[placeOf(parts, number, func(p knownPart) uint64 { return p.from })].numbers.Has(number)
 }
@@ -68,7 +65,7 @@ func placeOf[P any](parts []P, number uint64, from func(P) uint64) int {
 
 // OptedOut returns a lookup of a tenant's opt-outs, which are at most 30 seconds old and were read at since or
 // later, a time of another function's clock.
-func (b *Book) OptedOut(ctx context.Context, tenant string, since time.Time) (func(phone string) bool, error) {
+func (b *Book) OptedOut(ctx context.Context, tenant string, since time.Time) (func(phone e164.Number) bool, error) {
 	numbers, err := b.read(ctx, tenant, since)
 	if err != nil {
 		return nil, err
@@ -83,7 +80,7 @@ func (b *Book) CountOut(ctx context.Context, tenant string, some numberset.Set) 
 		return 0, err
 	}
 	for _, number := range some {
-		if numbers.Has(e164.Number(number).String()) {
+		if numbers.Has(e164.Number(number)) {
 			n++
 		}
 	}

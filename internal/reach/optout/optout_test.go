@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/reach/optout"
 )
 
@@ -176,7 +177,7 @@ func TestRecord_Concurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 12 {
-			if !optedOut(fmt.Sprint("+", 5511900000000+i*optout.Shards)) {
+			if !optedOut(e164.Number(5511900000000 + i*optout.Shards)) {
 				t.Errorf("opt-out %d was lost", i)
 			}
 		}
@@ -201,7 +202,7 @@ func TestOf_Since(t *testing.T) {
 		for range 2 {
 			time.Sleep(time.Second)
 			optedOut, err := book.OptedOut(t.Context(), "tenant", released)
-			if err != nil || !optedOut("5511900000001") {
+			if err != nil || !optedOut(5511900000001) {
 				t.Errorf("the number has not opted out (%v)", err)
 			}
 			change.Out, change.At = false, time.Now() // the copy is recent enough: it is not read again
@@ -229,7 +230,7 @@ func TestOf_SinceOfAnotherClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		optedOut, err := book.OptedOut(t.Context(), "tenant", time.Now())
-		if err != nil || !optedOut(change.Phone) {
+		if err != nil || !optedOut(e164.FromText(change.Phone)) {
 			t.Errorf("the number has not opted out (%v)", err)
 		}
 	})
@@ -246,7 +247,7 @@ func TestOf_Cache(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return optedOut("5511900000001")
+			return optedOut(5511900000001)
 		}
 		if has() {
 			t.Error("an unknown number is opted out")

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/reach/optout"
 )
 
@@ -73,7 +74,7 @@ func TestBook_DamagedOrigins(t *testing.T) {
 			if listed, _, err := book.List(t.Context(), "tenant", "", 100); err == nil {
 				t.Errorf("%d numbers are listed", len(listed))
 			}
-			if out, err := book.OptedOut(t.Context(), "tenant", time.Time{}); err != nil || !out(changes[0].Phone) {
+			if out, err := book.OptedOut(t.Context(), "tenant", time.Time{}); err != nil || !out(e164.FromText(changes[0].Phone)) {
 				t.Errorf("a sender does not know the opt-out: %v", err)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/optout"
 )
@@ -96,7 +97,7 @@ func checkLookup(t *rapid.T, sender *optout.Book, facts map[string]fact) {
 	}
 	for i := range drawn + 1 {
 		phone := numbered(i)
-		if optedOut(phone) != facts[phone].Out {
+		if optedOut(e164.FromText(phone)) != facts[phone].Out {
 			t.Fatalf("%s is looked up as %v", phone, !facts[phone].Out)
 		}
 	}
@@ -121,7 +122,7 @@ func TestBook_PartDividedWhileItIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range inOneShard(0, 60) {
-		if !optedOut(c.Phone) {
+		if !optedOut(e164.FromText(c.Phone)) {
 			t.Errorf("%s is missing", c.Phone)
 		}
 	}
@@ -186,7 +187,7 @@ func TestBook_ReadsOnlyPartsThatChanged(t *testing.T) {
 	}
 	store.loaded, now = 0, now.Add(30*time.Second)
 	optedOut, err := sender.OptedOut(t.Context(), "tenant", time.Time{})
-	if err != nil || optedOut(change.Phone) {
+	if err != nil || optedOut(e164.FromText(change.Phone)) {
 		t.Errorf("the opt-in is not known, %v", err)
 	}
 	if store.loaded == 0 || store.loaded > 1000 {
@@ -219,12 +220,12 @@ func TestBook_FiveMillionNumbers(t *testing.T) {
 	}
 	numbers := mobiles(recorded)
 	for i, n := range numbers {
-		if i%50 == 0 && !optedOut(fmt.Sprint("+", n)) {
+		if i%50 == 0 && !optedOut(e164.Number(n)) {
 			t.Fatalf("an opted-out number is not among the %d", len(numbers))
 		}
 	}
 	for _, n := range []uint64{numbers[0] + 1<<40, 5511000000000, 0} {
-		if optedOut(fmt.Sprint("+", n)) {
+		if optedOut(e164.Number(n)) {
 			t.Error("a number is wrongly opted out")
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"runtime"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/localstack/stackenv"
@@ -73,12 +73,12 @@ func TestRecord_FullShard(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range more {
-		if !optedOut(c.Phone) {
+		if !optedOut(e164.FromText(c.Phone)) {
 			t.Fatalf("%s is not known", c.Phone)
 		}
 	}
 	for _, n := range numbers {
-		if phone := fmt.Sprint("+", n); optedOut(phone) != (phone != back.Phone) {
+		if phone := e164.Number(n); optedOut(phone) != (phone.String() != back.Phone) {
 			t.Fatalf("%s is looked up as %v", phone, optedOut(phone))
 		}
 	}
@@ -145,7 +145,7 @@ func TestRecord_ConcurrentDivisions(t *testing.T) {
 	}
 	for i := range writers * each {
 		n := uint64(5511900000000 + i*optout.Shards/4*7)
-		if want := i/writers%5 != 4; optedOut(strconv.FormatUint(n, 10)) != want {
+		if want := i/writers%5 != 4; optedOut(e164.Number(n)) != want {
 			t.Errorf("number %d is looked up as %v", i, !want)
 		}
 	}
@@ -198,7 +198,7 @@ func TestOf_FiveMillionNumbers(t *testing.T) { //nolint:paralleltest // see abov
 		t.Errorf("%d MB of heap at most, %d MB kept", (highest-before)>>20, kept>>20)
 	}
 	for _, n := range numbers {
-		if !optedOut(strconv.FormatUint(n, 10)) {
+		if !optedOut(e164.Number(n)) {
 			t.Fatal("an opted-out number is not found")
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/packed"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
@@ -33,8 +34,8 @@ const (
 // noLists are the lists of tenants without lists.
 type noLists struct{}
 
-func (noLists) KeptBy(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
-	return func(string) int { return 0 }, nil
+func (noLists) KeptBy(context.Context, string, campaign.Traffic, time.Time) (func(phone e164.Number) int, error) {
+	return func(e164.Number) int { return 0 }, nil
 }
 
 // agentSimulation is one agent's sending in memory: campaigns of batches, their ledger, the
@@ -235,8 +236,8 @@ func (o *agentSimulation) PostponeCheck(_ context.Context, b campaign.Batch, nex
 	return true, nil
 }
 
-func (o *agentSimulation) OptedOut(context.Context, string, time.Time) (func(phone string) bool, error) {
-	return func(string) bool { return false }, nil
+func (o *agentSimulation) OptedOut(context.Context, string, time.Time) (func(phone e164.Number) bool, error) {
+	return func(e164.Number) bool { return false }, nil
 }
 
 func (o *agentSimulation) Route(context.Context, string, string) (outgoing.Route, error) {

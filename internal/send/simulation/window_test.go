@@ -15,8 +15,9 @@ import (
 	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/campaign/window"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/phone/area"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/reach/area"
 	"campaign-dispatch/internal/send"
 	"campaign-dispatch/internal/send/outgoing"
 	"campaign-dispatch/internal/send/release"
@@ -196,7 +197,7 @@ func (p windowProvider) Send(ctx context.Context, agent campaign.Agent, d outgoi
 	b := o.batchOf(d.ID)
 	hours := o.policy.HoursOfBatch(b, campaign.Promotion)
 	o.mu.Lock()
-	if !hours.Open(hours.Zone(d.Phone), time.Now()) {
+	if !hours.Open(hours.Zone(e164.FromText(d.Phone)), time.Now()) {
 		o.outside++
 	}
 	var err error

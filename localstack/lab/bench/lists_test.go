@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/lists"
 	"campaign-dispatch/internal/reach/lists/lookup"
@@ -84,7 +85,7 @@ func BenchmarkLists(b *testing.B) {
 	random, rows, now := newRandom(), &listRows{}, time.Now()
 	rows.replace(random, "a")
 	lookup := &lookup.Cache{Store: rows, Blobs: rows, Now: func() time.Time { return now }}
-	var of func(phone string) int
+	var of func(phone e164.Number) int
 	load := func() {
 		var err error
 		of, err = lookup.KeptBy(b.Context(), "acme", campaign.Promotion, now)
@@ -105,7 +106,7 @@ func BenchmarkLists(b *testing.B) {
 	method := fmt.Sprintf("10 million numbers on three lists; send's GOMEMLIMIT is %d MB", sendMemory>>20)
 	record(b, measured("lists in memory", float64(held>>20), "MB", half, method))
 	record(b, measured("lists while all are replaced", float64(most>>20), "MB", half, method+", so garbage counts too"))
-	decide(b, random, rows, some, func(phone string) bool { return of(phone) != 0 })
+	decide(b, random, rows, some, func(phone string) bool { return of(e164.FromText(phone)) != 0 })
 }
 
 // decide compares a decision for 100 messages with one by a Go map of the same numbers.

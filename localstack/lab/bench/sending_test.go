@@ -26,6 +26,7 @@ import (
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/rcs"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/send"
@@ -182,8 +183,8 @@ func (r *sendRows) Record(_ context.Context, _ campaign.Batch, changes []campaig
 	return nil
 }
 
-func (r *sendRows) OptedOut(context.Context, string, time.Time) (func(string) bool, error) {
-	return func(string) bool { return false }, nil
+func (r *sendRows) OptedOut(context.Context, string, time.Time) (func(e164.Number) bool, error) {
+	return func(e164.Number) bool { return false }, nil
 }
 
 func (r *sendRows) Send(context.Context, string, []byte, time.Duration) error { return nil }
@@ -268,6 +269,6 @@ func loopbackKey(url string) ([]byte, error) {
 // noLists are the lists of tenants without lists.
 type noLists struct{}
 
-func (noLists) KeptBy(context.Context, string, campaign.Traffic, time.Time) (func(phone string) int, error) {
-	return func(string) int { return 0 }, nil
+func (noLists) KeptBy(context.Context, string, campaign.Traffic, time.Time) (func(e164.Number) int, error) {
+	return func(e164.Number) int { return 0 }, nil
 }

@@ -65,7 +65,7 @@ func (k known) Bytes() (bytes int) {
 // time of another function's clock. A damaged or missing segment is an error.
 func (s *Cache) KeptBy(
 	ctx context.Context, tenant string, traffic campaign.Traffic, since time.Time,
-) (func(phone string) (list int), error) {
+) (func(phone e164.Number) (list int), error) {
 	k, err := s.tenants.Get(tenant, since, s.Now, maxBytes, func(last known) (known, error) {
 		return s.refresh(ctx, tenant, last.parts)
 	})
@@ -177,11 +177,8 @@ func newFinder(k known, traffic campaign.Traffic, now time.Time) *finder {
 	return f
 }
 
-func (f *finder) find(phone string) (list int) {
-	if len(f.lists) == 0 {
-		return 0
-	}
-	number := uint64(e164.FromText(phone)) // no list has 0
+func (f *finder) find(phone e164.Number) (list int) {
+	number := uint64(phone)
 	for i := range f.lists {
 		if l := &f.lists[i]; l.contains(number) && l.Covers(number) {
 			return l.Number

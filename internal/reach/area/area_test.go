@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"campaign-dispatch/internal/campaign/window"
-	"campaign-dispatch/internal/phone/area"
+	"campaign-dispatch/internal/reach/area"
 )
 
 // codes are the area codes by the places that the comments of zone.tab name.
