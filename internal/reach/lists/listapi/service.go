@@ -17,7 +17,7 @@ import (
 
 // Lists reads and changes lists.
 type Lists interface {
-	// Change changes or creates a list. Errors are those of package suppression, and campaign.ErrNotFound if it must exist.
+	// Change changes or creates a list. Errors are those of package lists, and campaign.ErrNotFound if it must exist.
 	Change(ctx context.Context, tenant, name string, c lists.Change, e account.AuditEntry) (lists.List, error)
 	// Delete deletes a list. The error wraps campaign.ErrNotFound if there is none.
 	Delete(ctx context.Context, tenant, name string, e account.AuditEntry) error
