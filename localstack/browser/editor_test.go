@@ -117,8 +117,7 @@ func (b *browser) typeIn(selector, text string) {
 func (b *browser) pressTo(button, then string) {
 	b.t.Helper()
 	b.tabTo(button)
-	b.run("mark the form", chromedp.Evaluate[chromedp.Void](`document.querySelector("#editor").dataset.before = "1"; undefined`))
-	b.run("press "+button, chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(`#editor:not([data-before])`))
+	b.run("press "+button, shows(`#editor`, chromedp.KeyEvent(kb.Enter)))
 	b.focused(then)
 }
 
