@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/submission"
@@ -15,14 +14,9 @@ import (
 const ApprovalsPath = web.Root + "/approvals"
 
 type request struct {
-	Name, Path string
-	State      string // ends the key of its text
-	People     int
-	By         string
-	At         time.Time
-
-	DiscardedBy string // "" if nobody discarded it
-	DiscardedAt time.Time
+	submission.Submission
+	Path     string
+	Decision string // what became of it; ends the key of its text
 }
 
 const mostRequests = 100 // on the page: the newest ones
@@ -32,14 +26,12 @@ func approvals(p *web.Page, subs []submission.Submission) error {
 	var all []request
 	for _, sub := range subs {
 		if sub.Approval.Asked() && sub.State != submission.StateDraft { // a draft is not what was decided about
-			all = append(all, request{
-				Name: web.Short(sub.Name, nameWeight), Path: pathOf(sub), State: stateOf(sub), People: sub.Check.Findings.People(),
-				By: sub.Approval.AskedBy, At: sub.Approval.AskedAt, DiscardedBy: sub.DiscardedBy, DiscardedAt: sub.DiscardedAt,
-			})
+			sub.Name = web.Short(sub.Name, nameWeight)
+			all = append(all, request{sub, pathOf(sub), stateOf(sub)})
 		}
 	}
 	slices.SortFunc(all, func(a, b request) int {
-		return cmp.Or(falseFirst(a.State != waiting, b.State != waiting), b.At.Compare(a.At))
+		return cmp.Or(falseFirst(a.Decision != waiting, b.Decision != waiting), b.Approval.AskedAt.Compare(a.Approval.AskedAt))
 	})
 	return p.Render("ui.approvals", "approvals.html", all[:min(len(all), mostRequests)])
 }

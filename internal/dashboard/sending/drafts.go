@@ -64,7 +64,7 @@ func (s *Pages) saveDraft(p *web.Page) error {
 	case errors.Is(err, intake.ErrStale):
 		return s.draftChanged(p, f, from, sub)
 	case errors.Is(err, intake.ErrState):
-		f.From, f.Version = "", 0
+		f.CampaignID, f.Version = "", 0
 		return s.draftRefused(p, f, from, p.T("sending.draft_gone"))
 	case err != nil:
 		return err
@@ -82,7 +82,7 @@ func (s *Pages) enteredDraft(p *web.Page) (f form, from source, err error) {
 		if err != nil {
 			return f, from, web.BadForm()
 		}
-		from.Stored = f.FileName != ""
+		from.Stored = f.File.Name != ""
 		return f, from, nil
 	}
 	f = entered(p)
@@ -100,7 +100,7 @@ func (s *Pages) draftChanged(p *web.Page, f form, from source, stored submission
 func (s *Pages) draftRefused(p *web.Page, f form, from source, why string) error {
 	f.Notes = append(f.Notes, note{"name", why})
 	if from.chosen {
-		f.Notes = append(f.Notes, note{"file", p.T("sending.choose_again", f.FileName)})
+		f.Notes = append(f.Notes, note{"file", p.T("sending.choose_again", f.File.Name)})
 	}
 	return s.again(p, http.StatusConflict, f, from)
 }

@@ -16,21 +16,14 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/preview"
 	"campaign-dispatch/internal/dashboard/web"
+	"campaign-dispatch/internal/intake/submission"
 )
 
-type entry struct {
-	Name, TemplateID, Schedule, NotAfter string
-	// FileName is the name of the file that is used if the person chooses none, "" without one.
-	FileName string
-	// From is the ID of the form's submission, and Version its version when the form was opened, 0 if
-	// nothing of the form is stored.
-	From    string
-	Version int
-	List    string // the list of recipients that is the file, or ""
-}
-
+// form is the form of a campaign, with what was entered. Its file is the one that is used if the person chooses none. Version
+// is that of the submission when the form was opened, 0 if nothing of the form is stored.
 type form struct {
-	entry
+	submission.Submission
+	List      string // the list of recipients that is the file, or ""
 	Templates []campaign.Template
 	Fewer     bool               // there are more templates
 	Template  *campaign.Template // the selected template
@@ -49,15 +42,15 @@ func (f form) Wrong(field string) bool {
 }
 
 func (s *Pages) showForm(p *web.Page) (err error) {
-	f := form{entry: entry{TemplateID: p.Query("template")}}
+	f := form{Submission: submission.Submission{TemplateID: p.Query("template")}}
 	switch {
 	case p.Query("copy") != "":
-		f.entry, err = s.copyOf(p, p.Query("copy"))
+		f, err = s.copyOf(p, p.Query("copy"))
 	case p.Query("from") != "":
 		f, err = s.formOf(p, p.Query("from"))
 	case p.Query("list") != "":
 		f.List = p.Query("list")
-		_, f.FileName, err = s.recipients(p, f.List)
+		_, f.File.Name, err = s.recipients(p, f.List)
 	}
 	if err != nil {
 		return err
@@ -76,7 +69,7 @@ func (s *Pages) renderForm(p *web.Page, status int, f form) error {
 	}
 	f.choices(slices.DeleteFunc(all, func(t campaign.Template) bool { return archived[t.ID] && t.ID != f.TemplateID }))
 	f.Lead = s.lead(p)
-	f.From = cmp.Or(f.From, random.UUID())
+	f.CampaignID = cmp.Or(f.CampaignID, random.UUID())
 	if t, err := s.template(p, f.TemplateID); err == nil {
 		f.show(p, t)
 	} else if !errors.Is(err, campaign.ErrNotFound) {
@@ -178,9 +171,9 @@ func entered(p *web.Page) form {
 	chosen := func(name string) string { return web.Short(p.Field(name), maxChosen) }
 	version, _ := strconv.Atoi(p.Field("version"))
 	from, _ := campaign.ParseUUID(p.Field("from"))
-	return form{entry: entry{
+	return form{List: p.Field("list"), Submission: submission.Submission{
 		Name: p.Field("name"), TemplateID: strings.ToLower(chosen("template")), Schedule: chosen("schedule"), NotAfter: chosen("notAfter"),
-		From: from, Version: max(0, version), List: p.Field("list"),
+		ID: campaign.ID{CampaignID: from}, Version: max(0, version),
 	}}
 }
 

@@ -19,8 +19,8 @@ func (s *Pages) addReview(p *web.Page, v *view) error {
 	if err != nil {
 		return err
 	}
-	v.OnLists = onLists(f, names)
 	source := review.Source{Findings: f, Lists: names}
+	v.OnLists = source.OnLists()
 	if p.Author() && f.ToDownload() > 0 {
 		source.Download = func(of url.Values) string { return leftOutPath(v.Submission, of) }
 		if source.First, err = s.Intake.FirstLines(p.R.Context(), v.Submission, submission.MaxShown); err != nil {

@@ -121,12 +121,12 @@ type view struct {
 	Minutes  int // of sending, 0 without a limit
 	Sample   sample
 	Quote    intake.Quote
-	Needed   bool     // a second person has to approve it
-	Own      bool     // the person has asked for approval
-	Unheard  string   // the reason of a refusal after another decision
-	CannotGo int      // people whose window does not open in time
-	OnLists  []onList // people whom lists keep from the message, by list
-	Words    string   // with accents, as they were read
+	Needed   bool   // a second person has to approve it
+	Own      bool   // the person has asked for approval
+	Unheard  string // the reason of a refusal after another decision
+	CannotGo int    // people whose window does not open in time
+	OnLists  []review.OnList
+	Words    string // with accents, as they were read
 	Review   review.View
 	Noted    []review.Kind
 	Choices  review.Choices
@@ -185,22 +185,6 @@ func (s *Pages) complete(p *web.Page, v *view) (err error) {
 	}
 	v.Sample, err = s.sample(p, v.Submission, v.Template)
 	return err
-}
-
-// onList is how many people a list keeps from a message.
-type onList struct {
-	Name   string
-	People int
-}
-
-// onLists returns the people whom lists keep from the message, by the lists' names.
-func onLists(f submission.Findings, names map[int]string) []onList {
-	all := make([]onList, 0, len(f.Suppressed))
-	for list, people := range f.Suppressed {
-		all = append(all, onList{names[list], people})
-	}
-	slices.SortFunc(all, func(a, b onList) int { return cmp.Or(b.People-a.People, cmp.Compare(a.Name, b.Name)) })
-	return all
 }
 
 // listNames returns the names of the lists by number. It reads nothing if no list keeps anybody from the message.

@@ -61,11 +61,10 @@ func fileFault(p *web.Page, err error) string {
 	return ""
 }
 
+// asked returns the campaign that the person asks for.
 func (f form) asked(p *web.Page) submission.Submission {
-	return submission.Submission{
-		ID: campaign.ID{Tenant: p.Session.Tenant, CampaignID: f.From}, Version: f.Version, By: p.Session.Email,
-		Name: f.Name, TemplateID: f.TemplateID, Schedule: f.Schedule, NotAfter: f.NotAfter, File: submission.File{Name: f.FileName},
-	}
+	f.Tenant, f.By = p.Session.Tenant, p.Session.Email
+	return f.Submission
 }
 
 const maxName = 1000 // characters
@@ -137,35 +136,36 @@ func (s *Pages) source(p *web.Page, f *form) (source, error) {
 	if err != nil {
 		return source{}, fmt.Errorf("read an uploaded file: %w", err)
 	}
-	f.FileName = web.Short(path.Base(header.Filename), nameWeight)
+	f.File.Name = web.Short(path.Base(header.Filename), nameWeight)
 	return source{intake.FormFile{Chosen: file}, true}, nil
 }
 
 // kept returns the file that a form is about, and sets its name. A file that is gone must be chosen
 // again.
 func (s *Pages) kept(p *web.Page, f *form) (from source, err error) {
-	f.FileName = ""
-	sub, err := s.find(p, f.From)
+	f.File.Name = ""
+	sub, err := s.find(p, f.CampaignID)
 	if err == nil {
 		from.Stored, err = s.Intake.HasFile(p.R.Context(), sub)
 	}
 	switch {
 	case from.Stored:
-		f.FileName = sub.File.Name
+		f.File.Name = sub.File.Name
 	case f.List != "" && (err == nil || errors.Is(err, campaign.ErrNotFound)):
-		from.Object, f.FileName, err = s.recipients(p, f.List)
+		from.Object, f.File.Name, err = s.recipients(p, f.List)
 	}
 	if errors.Is(err, campaign.ErrNotFound) {
-		f.FileName = ""
+		f.File.Name = ""
 		return source{}, nil
 	}
 	return from, err
 }
 
 // copyOf returns the name and the template of a campaign, without its recipients.
-func (s *Pages) copyOf(p *web.Page, id string) (entry, error) {
+func (s *Pages) copyOf(p *web.Page, id string) (f form, err error) {
 	c, err := web.OfCampaign(p, id, s.Store.Dispatched)
-	return entry{Name: p.T("sending.copy_of", c.Name), TemplateID: templateOf(c)}, err
+	f.Name, f.TemplateID = p.T("sending.copy_of", c.Name), templateOf(c)
+	return f, err
 }
 
 // templateOf returns the template of a campaign, "" if it was cancelled before its first batch.
@@ -183,18 +183,18 @@ func (s *Pages) formOf(p *web.Page, id string) (f form, err error) {
 	if err != nil {
 		return f, err
 	}
-	f.entry = entry{Name: sub.Name, TemplateID: sub.TemplateID, Schedule: sub.Schedule, NotAfter: sub.NotAfter}
+	f.Name, f.TemplateID, f.Schedule, f.NotAfter = sub.Name, sub.TemplateID, sub.Schedule, sub.NotAfter
 	if !sub.Replaceable() {
 		return f, nil
 	}
-	f.From, f.Version = sub.CampaignID, sub.Version
+	f.CampaignID, f.Version = sub.CampaignID, sub.Version
 	if sub.State == submission.StateDraft && s.passed(sub) {
 		f.Notes = append(f.Notes, note{"schedule", p.T("sending.draft_late", p.When(sub.Due()))})
 	}
 	kept, err := s.Intake.HasFile(p.R.Context(), sub)
 	switch {
 	case kept:
-		f.FileName = sub.File.Name
+		f.File.Name = sub.File.Name
 	case err == nil && sub.HasFile(): // erased, because it had the number of a person
 		f.Notes = append(f.Notes, note{"file", p.T("sending.draft_file_gone")})
 	}

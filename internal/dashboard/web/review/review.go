@@ -5,7 +5,6 @@ package review
 import (
 	"cmp"
 	"embed"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -127,16 +126,25 @@ func (s Source) each(visit func(l submission.LeftOut, lines submission.Lines)) {
 	}
 	visit(submission.LeftOut{Kind: submission.KindRepeated}, f.Repeated)
 	visit(submission.LeftOut{Kind: submission.KindOptedOut}, submission.Lines{Count: f.OptedOut})
-	for _, list := range s.lists() {
-		visit(submission.LeftOut{Kind: submission.KindSuppressed, List: list}, submission.Lines{Count: f.Suppressed[list]})
+	for _, l := range s.OnLists() {
+		visit(submission.LeftOut{Kind: submission.KindSuppressed, List: l.Number}, submission.Lines{Count: l.People})
 	}
 }
 
-// lists returns the numbers of the lists that keep people from the message, those with the most people first.
-func (s Source) lists() []int {
-	return slices.SortedFunc(maps.Keys(s.Findings.Suppressed), func(a, b int) int {
-		return cmp.Or(s.Findings.Suppressed[b]-s.Findings.Suppressed[a], cmp.Compare(s.Lists[a], s.Lists[b]))
-	})
+// OnList is how many people a list keeps from the message.
+type OnList struct {
+	Number int // of the list
+	Name   string
+	People int
+}
+
+// OnLists returns the lists that keep people from the message, those with the most people first.
+func (s Source) OnLists() (all []OnList) {
+	for list, people := range s.Findings.Suppressed {
+		all = append(all, OnList{list, s.Lists[list], people})
+	}
+	slices.SortFunc(all, func(a, b OnList) int { return cmp.Or(b.People-a.People, cmp.Compare(a.Name, b.Name)) })
+	return all
 }
 
 func (s Source) kind(p *web.Page, of submission.LeftOut, lines submission.Lines, before int) Kind {
