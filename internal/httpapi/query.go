@@ -58,13 +58,11 @@ func decodeField(field string) (name, value string, ok bool) {
 // ignores case and characters around or between the letters, and accepts a ; or ?
 // instead of &, and a percent-encoded =.
 func (p Parameters) meant(field string) string {
-	if _, known := p[dryRun]; known && namesDryRun(strings.TrimLeft(field, "=")) {
+	if _, known := p[dryRun]; known && wordDryRun().MatchString(nameIn(field)) {
 		return dryRun
 	}
 	for part := range strings.FieldsFuncSeq(field, func(c rune) bool { return c == ';' || c == '?' }) {
-		name, _, _ := strings.Cut(strings.TrimLeft(part, "="), "=")
-		name = escape().ReplaceAllStringFunc(name, unescapeOrDrop)
-		for word := range strings.FieldsFuncSeq(name, func(c rune) bool { return strings.ContainsRune("=&;?", c) }) {
+		for word := range strings.FieldsFuncSeq(nameIn(part), func(c rune) bool { return strings.ContainsRune("=&;?", c) }) {
 			for known := range p {
 				if strings.EqualFold(lettersOf(word), known) {
 					return known
@@ -75,25 +73,20 @@ func (p Parameters) meant(field string) string {
 	return ""
 }
 
+// nameIn returns the decoded name of a malformed field.
+func nameIn(field string) string {
+	name, _, _ := strings.Cut(strings.TrimLeft(field, "="), "=")
+	return escape().ReplaceAllStringFunc(name, unescapeOrDrop)
+}
+
 // dryRun is the parameter whose absence lets a call take effect.
 const dryRun = "dryRun"
 
 // DryRun are the parameters of a call without others.
 var DryRun = Parameters{dryRun: "invalid_dry_run"}
 
-// namesDryRun reports whether dryRun is a word of a field's name, as in dryRun:true.
-func namesDryRun(field string) bool {
-	field, _, _ = strings.Cut(field, "=")
-	field = escape().ReplaceAllStringFunc(strings.ReplaceAll(field, "+", " "), unescapeOrDrop)
-	for word := range strings.FieldsFuncSeq(field, func(c rune) bool { return !unicode.IsLetter(c) }) {
-		for _, value := range []string{"", "true", "false"} {
-			if strings.EqualFold(word, dryRun+value) {
-				return true
-			}
-		}
-	}
-	return false
-}
+// wordDryRun finds dryRun as a word of a field's name, as in dryRun:true.
+var wordDryRun = pattern.AtFirstUse(`(?i)(^|\PL)dryRun(true|false)?(\PL|$)`)
 
 var escape = pattern.AtFirstUse(`(?s)%.{0,2}`)
 
