@@ -16,6 +16,7 @@ func parseBrazilian(digits []byte) (Number, *Rejection) {
 	return appendDigits(brazil, national), nil
 }
 
+// Source of the area codes: Anatel, resolution 263/2001, annex.
 var areaCodes = [100]bool{
 	11: true, 12: true, 13: true, 14: true, 15: true, 16: true, 17: true, 18: true, 19: true,
 	21: true, 22: true, 24: true, 27: true, 28: true,
@@ -27,6 +28,9 @@ var areaCodes = [100]bool{
 	81: true, 82: true, 83: true, 84: true, 85: true, 86: true, 87: true, 88: true, 89: true,
 	91: true, 92: true, 93: true, 94: true, 95: true, 96: true, 97: true, 98: true, 99: true,
 }
+
+// HasAreaCode reports whether Brazil has an area code.
+func HasAreaCode(code int) bool { return 0 <= code && code < len(areaCodes) && areaCodes[code] }
 
 // carriers are the two-digit codes of long-distance carriers.
 var carriers = [100]bool{

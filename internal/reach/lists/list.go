@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/base/inputerr"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/pattern"
+	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/reach/area"
 )
@@ -139,7 +140,7 @@ func (s Settings) Check() error {
 	switch {
 	case s.Reason == "", utf8.RuneCountInString(s.Reason) > MaxText, utf8.RuneCountInString(s.Source) > MaxText:
 		return ErrText
-	case len(s.AreaCodes) > maxAreaCodes, slices.ContainsFunc(s.AreaCodes, func(code int) bool { return !area.Exists(code) }):
+	case len(s.AreaCodes) > maxAreaCodes, slices.ContainsFunc(s.AreaCodes, func(code int) bool { return !e164.HasAreaCode(code) }):
 		return ErrAreaCode
 	case len(s.Traffic) > len(Traffics), slices.ContainsFunc(s.Traffic, func(t campaign.Traffic) bool { return !slices.Contains(Traffics, t) }):
 		return ErrTraffic
