@@ -159,7 +159,7 @@ func (p *person) exportOptOut(ctx context.Context, x *Export) error {
 	return err
 }
 
-func (p *person) exportLists(ctx context.Context, x *Export) error {
+func (p *person) exportLists(ctx context.Context, x *Export) (err error) {
 	x.Lists = []string{}
 	for _, own := range p.sought.Numbers {
 		names, err := p.Lists.ListsOf(ctx, p.tenant.ID, uint64(own))
@@ -170,8 +170,7 @@ func (p *person) exportLists(ctx context.Context, x *Export) error {
 	}
 	slices.Sort(x.Lists)
 	x.Lists = slices.Compact(x.Lists)
-	all, err := p.Lists.Lists(ctx, p.tenant.ID)
-	p.listNames = lists.Names(all)
+	p.listNames, err = lists.Names(ctx, p.tenant.ID, p.Lists.Lists)
 	return err
 }
 

@@ -102,11 +102,7 @@ func (s *Service) listNames(ctx context.Context, tenant string, changes []campai
 	if !slices.ContainsFunc(changes, func(c campaign.Change) bool { return c.List > 0 }) {
 		return nil, nil //nolint:nilnil // no names
 	}
-	all, err := s.Store.Lists(ctx, tenant)
-	if err != nil {
-		return nil, fmt.Errorf("read the names of lists: %w", err)
-	}
-	return lists.Names(all), nil
+	return lists.Names(ctx, tenant, s.Store.Lists)
 }
 
 func askedOf(query httpapi.Query, limit int) search.Query {

@@ -93,11 +93,8 @@ func (n *Notifier) listName(ctx context.Context, tenant string, number int) (str
 		return "", nil
 	}
 	return n.lists.Get(listKey{tenant, number}, n.Now(), cache.Options{TTL: cache.Forever, MaxEntries: maxWarm}, func() (string, error) {
-		all, err := n.Store.Lists(ctx, tenant)
-		if err != nil {
-			return "", fmt.Errorf("read the name of a list: %w", err)
-		}
-		return lists.Names(all)[number], nil
+		names, err := lists.Names(ctx, tenant, n.Store.Lists)
+		return names[number], err
 	})
 }
 

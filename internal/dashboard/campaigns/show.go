@@ -241,16 +241,12 @@ func (v *view) addLosses(reasons map[campaign.Reason]int) {
 	}
 }
 
-func (s *Pages) nameLists(ctx context.Context, tenant string, v *view) error {
+func (s *Pages) nameLists(ctx context.Context, tenant string, v *view) (err error) {
 	if len(v.Held) == 0 {
 		return nil
 	}
-	all, err := s.Store.Lists(ctx, tenant)
-	if err != nil {
-		return fmt.Errorf("read the names of lists: %w", err)
-	}
-	v.ListNames = lists.Names(all)
-	return nil
+	v.ListNames, err = lists.Names(ctx, tenant, s.Store.Lists)
+	return err
 }
 
 // losses returns the reasons why messages were not delivered, most frequent first.

@@ -192,8 +192,7 @@ func (s *Pages) listNames(p *web.Page, f submission.Findings) (map[int]string, e
 	if len(f.Suppressed) == 0 {
 		return nil, nil
 	}
-	all, err := s.Store.Lists(p.R.Context(), p.Session.Tenant)
-	return lists.Names(all), err
+	return lists.Names(p.R.Context(), p.Session.Tenant, s.Store.Lists)
 }
 
 // minutes returns the time of sending at the agent's rate, 0 without a limit.

@@ -3,6 +3,8 @@
 package lists
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -196,13 +198,17 @@ func Find(lists []List, name string) (l List, found bool) {
 	return lists[at], true
 }
 
-// Names returns the names of lists by their numbers.
-func Names(lists []List) map[int]string {
-	names := make(map[int]string, len(lists))
-	for _, l := range lists {
+// Names reads the names of a tenant's lists, deleted ones included, by their numbers.
+func Names(ctx context.Context, tenant string, read func(ctx context.Context, tenant string) ([]List, error)) (map[int]string, error) {
+	all, err := read(ctx, tenant)
+	if err != nil {
+		return nil, fmt.Errorf("read the names of lists: %w", err)
+	}
+	names := make(map[int]string, len(all))
+	for _, l := range all {
 		names[l.Number] = l.Name
 	}
-	return names
+	return names, nil
 }
 
 // Over reports whether the list ended before now.

@@ -199,9 +199,5 @@ func (l *foundList) contains(number uint64) bool {
 
 // Names returns the names of a tenant's lists by number, deleted ones included.
 func (s *Cache) Names(ctx context.Context, tenant string) (map[int]string, error) {
-	all, err := s.Store.Lists(ctx, tenant)
-	if err != nil {
-		return nil, fmt.Errorf("read the names of lists: %w", err)
-	}
-	return lists.Names(all), nil
+	return lists.Names(ctx, tenant, s.Store.Lists)
 }
