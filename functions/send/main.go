@@ -2,6 +2,7 @@
 package main
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -41,7 +42,7 @@ func handler(c app.Config) lambda.Handler {
 		},
 		Queue:       sqs.New(c.AWS, c.SendQueueURL, time.Now),
 		LinkURL:     c.LinkURL,
-		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now,
+		Concurrency: concurrency, SweepAfter: c.SweepAfter, Now: time.Now, Jitter: rand.Float64,
 	})
 	return lambda.NewHandler(sqs.BatchHandler(sender.Handle))
 }

@@ -25,7 +25,7 @@ import (
 func TestServices_NameWhatTheyLack(t *testing.T) {
 	t.Parallel()
 	for want, check := range map[string]func(){
-		"send.Sender lacks Store, Blobs, Provider, Recorder, Reach.OptOuts, Reach.Lists, Queue, Concurrency, Now": checkOf[send.Sender](),
+		"send.Sender lacks Store, Blobs, Provider, Recorder, Reach.OptOuts, Reach.Lists, Queue, Concurrency, Now, Jitter": checkOf[send.Sender](),
 		"release.Releaser lacks Store, Frames, Releases, Now":                                                     checkOf[release.Releaser](),
 		"control.Service lacks Tokens, Store, Revokes, Events, Releases, Now":                                     checkOf[control.Service](),
 		"control.Canceller lacks Store, Recorder, Tasks, Retries, Blobs, Provider, Concurrency, Now":              checkOf[control.Canceller](),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"campaign-dispatch/internal/base/port"
@@ -30,7 +29,7 @@ var attempts = retry.Backoff{First: 2 * time.Second, Max: maxDelay}
 func (s *Sender) requeue(ctx context.Context, r *run) {
 	r.setAside()
 	for _, f := range r.frameRuns {
-		if t, delay, ok := f.retryTask(r.stopped, rand.Float64()); ok { //nolint:gosec // spreads load, guards nothing
+		if t, delay, ok := f.retryTask(r.stopped, s.Jitter()); ok {
 			f.put(ctx, s.Queue, t, delay)
 		}
 	}
@@ -44,7 +43,7 @@ func (s *Sender) putBack(ctx context.Context, r *run) {
 		"batch_id", r.batch.BatchID, "frames", len(r.frameRuns))
 	for _, f := range r.frameRuns {
 		if f.err == nil {
-			f.put(ctx, s.Queue, f.task, retryDelay(2, 0, rand.Float64())) //nolint:gosec // spreads load, guards nothing
+			f.put(ctx, s.Queue, f.task, retryDelay(2, 0, s.Jitter()))
 		}
 	}
 }

@@ -55,6 +55,7 @@ type Sender struct {
 	LinkURL    string
 	SweepAfter time.Duration // time until sweep checks an active batch
 	Now        func() time.Time
+	Jitter     func() float64 // a random number in [0, 1)
 
 	routes    cache.Cache[routeKey, outgoing.Route]
 	templates port.Templates

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -38,6 +39,7 @@ type senderFixture struct {
 	payload   []byte
 	queued    []queued
 	sends     []sent
+	random    *rand.Rand // of the jitter
 	inFlight  int
 	most      int // messages in flight at once
 	routes    int // reads of the route
@@ -83,7 +85,7 @@ type sent struct {
 }
 
 func newSenderFixture(messages int) *senderFixture {
-	g := &senderFixture{outcomes: map[int]campaign.Change{}, text: "Olá {{nome}}"}
+	g := &senderFixture{outcomes: map[int]campaign.Change{}, text: "Olá {{nome}}", random: rand.New(rand.NewPCG(1, 1))}
 	g.route = outgoing.Route{Agent: campaign.Agent{ID: "a"}}
 	g.batch = campaign.Batch{
 		BatchRef: campaign.BatchRef{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, BatchID: "b"},
@@ -101,8 +103,14 @@ func newSenderFixture(messages int) *senderFixture {
 func (g *senderFixture) sender() *send.Sender {
 	return &send.Sender{
 		Store: g, Blobs: g, Provider: senderFixtureProvider{g}, Recorder: g, Reach: reach.Lookup{OptOuts: g, Lists: noLists{}}, Queue: g,
-		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
+		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now, Jitter: g.jitter,
 	}
+}
+
+func (g *senderFixture) jitter() float64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.random.Float64()
 }
 
 // frame is the task of a frame, as written by release.

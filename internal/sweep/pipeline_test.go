@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	mathrand "math/rand/v2"
 	"strconv"
 	"sync"
 	"testing"
@@ -175,7 +176,7 @@ func (w *pipeline) sender(concurrency int) sqs.Handler {
 		Reach: reach.Lookup{
 			OptOuts: &optout.Book{Store: m, Now: w.clock}, Lists: &lookup.Cache{Store: w.store, Blobs: m, Now: w.clock},
 		},
-		Concurrency: concurrency, SweepAfter: sweepAfter, Now: w.clock,
+		Concurrency: concurrency, SweepAfter: sweepAfter, Now: w.clock, Jitter: mathrand.Float64,
 	}
 	return sqs.BatchHandler(s.Handle)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -76,7 +77,7 @@ func (s *shop) wireSending() {
 	s.releaser = release.Releaser{Store: s.store, Frames: &s.frames, Releases: &s.releases, SweepAfter: sweepAfter, Now: s.clock}
 	s.sender = &send.Sender{
 		Store: s.store, Blobs: s.blobs, Provider: s, Recorder: s.recorder, Reach: s.dispatch.Reach, Queue: &s.frames,
-		Concurrency: 8, SweepAfter: sweepAfter, Now: s.clock,
+		Concurrency: 8, SweepAfter: sweepAfter, Now: s.clock, Jitter: rand.Float64,
 	}
 	s.sweeper = &sweep.Sweeper{
 		Store: s.store, Recorder: s.recorder, Expire: s.expirer.ExpireIfDue, Releases: &s.releases, Frames: &s.frames,

@@ -151,7 +151,7 @@ func (o *agentSimulation) run(t *testing.T) {
 	t.Helper()
 	s := &send.Sender{
 		Store: o, Blobs: o, Provider: agentSimulationProvider{o}, Recorder: o, Reach: reach.Lookup{OptOuts: o, Lists: noLists{}}, Queue: o,
-		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
+		Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now, Jitter: rand.Float64,
 	}
 	var calls sync.WaitGroup
 	defer calls.Wait()

@@ -3,6 +3,7 @@ package simulation_test
 import (
 	"context"
 	"iter"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"testing"
@@ -224,7 +225,7 @@ func (o *windowSimulation) senders() []*send.Sender {
 	for i := range all {
 		all[i] = &send.Sender{
 			Store: o, Blobs: o, Provider: windowProvider{o}, Recorder: o, Reach: reach.Lookup{OptOuts: o, Lists: noLists{}}, Queue: o.agentSimulation,
-			Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now,
+			Concurrency: 64, SweepAfter: sweepAfter, Now: time.Now, Jitter: rand.Float64,
 		}
 	}
 	return all
