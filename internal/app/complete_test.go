@@ -26,9 +26,9 @@ func TestServices_NameWhatTheyLack(t *testing.T) {
 	t.Parallel()
 	for want, check := range map[string]func(){
 		"send.Sender lacks Store, Blobs, Provider, Recorder, Reach.OptOuts, Reach.Lists, Queue, Concurrency, Now, Jitter": checkOf[send.Sender](),
-		"release.Releaser lacks Store, Frames, Releases, Now":                                                     checkOf[release.Releaser](),
-		"control.Service lacks Tokens, Store, Revokes, Events, Releases, Now":                                     checkOf[control.Service](),
-		"control.Canceller lacks Store, Recorder, Tasks, Retries, Blobs, Provider, Concurrency, Now":              checkOf[control.Canceller](),
+		"release.Releaser lacks Store, Frames, Releases, Now":                                                             checkOf[release.Releaser](),
+		"control.Service lacks Tokens, Store, Revokes, Events, Releases, Now":                                             checkOf[control.Service](),
+		"control.Canceller lacks Store, Recorder, Tasks, Retries, Blobs, Provider, Concurrency, Now":                      checkOf[control.Canceller](),
 		"sweep.Sweeper lacks Store, Recorder, Expire, Recount, Releases, Frames, Queued, Notify, Revokes, Intake, Shards, " +
 			"DeliveryShards, Now": checkOf[sweep.Sweeper](),
 		"query.Service lacks Tokens, Store, Blobs, Now": checkOf[query.Service](),
