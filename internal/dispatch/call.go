@@ -61,7 +61,6 @@ type Verdict struct {
 	Withheld    []Withheld // in the order of the call
 	InvalidURLs []int      // indexes of the messages with a URL that is not https
 	Classes     campaign.ClassCounts
-	EachClass   campaign.Classes // of the accepted messages, in order
 	Priced      bool             // there are prices
 	Price       campaign.Money
 	Budget      *campaign.BudgetFigures // nil without limits
@@ -146,7 +145,7 @@ func (c *call) receipt(state acceptance.State) (r Receipt, done bool) {
 }
 
 func (c *call) verdict(state acceptance.State, found faults) Verdict {
-	v := Verdict{Faults: found, Classes: c.bill.counts, EachClass: c.bill.classes, Priced: c.bill.prices.Set(), Price: c.bill.cost()}
+	v := Verdict{Faults: found, Classes: c.bill.counts, Priced: c.bill.prices.Set(), Price: c.bill.cost()}
 	for i := range c.req.messages {
 		if r := c.req.messages[i].rejection; r != nil {
 			v.Rejected = append(v.Rejected, Rejection{i, *r})

@@ -220,7 +220,7 @@ func (a *Applier) recipientTenant(ctx context.Context, t reaction.EventTask) (te
 // applyFor writes the deliveries for the tenant's endpoints. It returns the tenant's
 // opt-out change; changes reports whether there is one.
 func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h delivery.Event) (c optChange, changes bool, err error) {
-	out, changes, doubtful := reaction.Judge(r.Kind, h.Text, r.content.Postback)
+	out, changes, doubtful := reaction.OptChangeOf(r.Kind, h.Text, r.content.Postback)
 	r.doubtful = doubtful
 	if r.Kind == reaction.EventReply && !r.again {
 		if err := a.keepReply(ctx, tenant, r, h); err != nil {

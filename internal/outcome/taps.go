@@ -31,7 +31,7 @@ type answer struct {
 	tap   *reaction.Tap
 	batch campaign.Batch
 	again bool // the tap was recorded by an earlier event
-	// doubtful is a reply that may be an opt-out, see reaction.Judge.
+	// doubtful is a reply that may be an opt-out, see reaction.OptChangeOf.
 	doubtful bool
 }
 

@@ -202,7 +202,7 @@ func TestEvents_UnknownMessages(t *testing.T) {
 // answer is an event sent by a recipient.
 func (w *pipeline) answer(kind reaction.EventKind, phone, text string) {
 	w.t.Helper()
-	_, pending := reaction.OptChangeOf(kind, text, "")
+	_, pending, _ := reaction.OptChangeOf(kind, text, "")
 	body, err := json.Marshal(reaction.EventContent{Phone: phone, Text: text, Pending: pending})
 	w.must(err)
 	key := fmt.Sprintf("events/%s/%s%s%s%d", w.agent, kind, phone, text, w.clock().Unix())

@@ -125,13 +125,13 @@ func TestJudge(t *testing.T) {
 	t.Parallel()
 	for want, texts := range map[bool][]string{true: perhaps, false: slices.Concat(surely, never, []string{"Começar", "Parar ™"})} {
 		for _, text := range texts {
-			if _, changes, doubtful := reaction.Judge(reaction.EventReply, text, ""); doubtful != want || changes && doubtful {
+			if _, changes, doubtful := reaction.OptChangeOf(reaction.EventReply, text, ""); doubtful != want || changes && doubtful {
 				t.Errorf("%q: changes %v, doubtful %v", text, changes, doubtful)
 			}
-			if _, _, doubtful := reaction.Judge(reaction.EventReply, text, "data"); doubtful {
+			if _, _, doubtful := reaction.OptChangeOf(reaction.EventReply, text, "data"); doubtful {
 				t.Errorf("a tap on %q is doubtful", text)
 			}
-			if _, _, doubtful := reaction.Judge(reaction.EventOptOut, text, ""); doubtful {
+			if _, _, doubtful := reaction.OptChangeOf(reaction.EventOptOut, text, ""); doubtful {
 				t.Errorf("an opt-out with the text %q is doubtful", text)
 			}
 		}
@@ -142,7 +142,7 @@ func TestJudge(t *testing.T) {
 func TestOptChangeOf_Taps(t *testing.T) {
 	t.Parallel()
 	for _, text := range slices.Concat(surely, perhaps) {
-		out, changes := reaction.OptChangeOf(reaction.EventReply, text, "data")
+		out, changes, _ := reaction.OptChangeOf(reaction.EventReply, text, "data")
 		word := strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 		if want := strings.EqualFold(word, "parar"); out != want || changes != want {
 			t.Errorf("a tap on %q opts out: %v", text, out)

@@ -9,15 +9,9 @@ import (
 // OptChangeOf reports whether an answer changes the opt-out (changes), and to which value (out). An answer is an
 // opt-out or opt-in event, or a reply. A typed reply opts out if it asks for it surely, see AsksToStop. A tap, which has
 // postback data, opts out only if its text or its data is the keyword PARAR: the suggestion "Cancelar" of an appointment
-// is none. The keyword COMEÇAR opts in, typed or tapped.
-func OptChangeOf(kind EventKind, text, postback string) (out, changes bool) {
-	out, changes, _ = Judge(kind, text, postback)
-	return out, changes
-}
-
-// Judge is OptChangeOf that also reports whether an answer is a typed reply that perhaps asks for no further messages
-// (doubtful). An admin decides then.
-func Judge(kind EventKind, text, postback string) (out, changes, doubtful bool) {
+// is none. The keyword COMEÇAR opts in, typed or tapped. A typed reply that perhaps asks for no further messages is
+// doubtful: an admin decides.
+func OptChangeOf(kind EventKind, text, postback string) (out, changes, doubtful bool) {
 	if kind != EventReply {
 		return kind == EventOptOut, kind == EventOptOut || kind == EventOptIn, false
 	}
@@ -38,7 +32,7 @@ func Judge(kind EventKind, text, postback string) (out, changes, doubtful bool) 
 
 // OnlyReadsAsStop reports whether the text of a suggestion reads as an opt-out, and a tap on it is none.
 func OnlyReadsAsStop(text string) bool {
-	out, _ := OptChangeOf(EventReply, text, text)
+	out, _, _ := OptChangeOf(EventReply, text, text)
 	return !out && AsksToStop(text) != No
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -16,14 +17,15 @@ func pauseCommand(pause bool) func(*flag.FlagSet) action {
 	return func(flags *flag.FlagSet) action {
 		subject := subjectFlags(flags)
 		return func(ctx context.Context, s *stack) (answer, error) {
-			name, err := subjectName(*subject)
-			if err != nil {
-				return answer{}, err
+			kind, id := subjectOf(*subject)
+			if kind == "" {
+				return answer{}, usageError{errors.New("give exactly one of --all, --tenant and --agent")}
 			}
+			name := strings.TrimSuffix(kind+" "+id, " ")
 			result := answer{Data: map[string]any{"paused": pause, "subject": name}}
 			if pause {
 				result.Lines = []string{"sending is paused for " + name + ": accepted messages wait"}
-				result.Next = s.next("resume", subjectFlag(*subject)...) + " ends it"
+				result.Next = s.next("resume", kind, cmp.Or(id, "1")) + " ends it"
 				return result, s.service.Pause(ctx, *subject)
 			}
 			result.Lines = []string{"sending is no longer paused for " + name}
@@ -41,26 +43,20 @@ func subjectFlags(flags *flag.FlagSet) *settings.Subject {
 	return s
 }
 
-func subjectName(s settings.Subject) (string, error) {
-	switch {
-	case s == settings.Subject{All: true}:
-		return "all", nil
-	case s.Tenant != "" && s == settings.Subject{Tenant: s.Tenant}:
-		return "tenant " + s.Tenant, nil
-	case s.Agent != "" && s == settings.Subject{Agent: s.Agent}:
-		return "agent " + s.Agent, nil
+// subjectOf returns the flag of a subject and its ID, both "" if not exactly one is given.
+func subjectOf(s settings.Subject) (kind, id string) {
+	switch s {
+	case settings.Subject{All: true}:
+		return "all", ""
+	case settings.Subject{Tenant: s.Tenant}:
+		kind, id = "tenant", s.Tenant
+	case settings.Subject{Agent: s.Agent}:
+		kind, id = "agent", s.Agent
 	}
-	return "", usageError{errors.New("give exactly one of --all, --tenant and --agent")}
-}
-
-func subjectFlag(s settings.Subject) []string {
-	switch {
-	case s.All:
-		return []string{"all", "1"}
-	case s.Tenant != "":
-		return []string{"tenant", s.Tenant}
+	if id == "" {
+		return "", ""
 	}
-	return []string{"agent", s.Agent}
+	return kind, id
 }
 
 func redriveCommand(flags *flag.FlagSet) action {

@@ -71,7 +71,7 @@ func (e event) task(agent string, now time.Time) (reaction.EventTask, reaction.E
 	if tap := e.SuggestionResponse; tap != nil {
 		content.Postback = cmp.Or(tap.PostbackData, tap.Text) // which makes it a tap
 	}
-	_, content.Pending = reaction.OptChangeOf(t.Kind, content.Text, content.Postback)
+	_, content.Pending, _ = reaction.OptChangeOf(t.Kind, content.Text, content.Postback)
 	return t, content, t.EventID != ""
 }
 

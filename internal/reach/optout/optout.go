@@ -4,6 +4,7 @@
 package optout
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -121,16 +122,16 @@ func (b *Book) write(ctx context.Context, tenant string, p place) (bool, error) 
 	row, now := p.row, b.Now()
 	if p.part < 0 {
 		whole := p.pack(now)
-		if whole.size() <= limit(b.MaxRow, maxRow) {
+		if whole.size() <= cmp.Or(b.MaxRow, maxRow) {
 			row.Packed, row.Recent, row.Origins = whole.packed, whole.recent, whole.origins
 			return b.Store.SwapOptOuts(ctx, tenant, row)
 		}
 		row.Packed, row.Recent, row.Origins = nil, nil, nil
-		row.Parts = newParts(p.divide(0, now, limit(b.MaxPart, maxPart)))
+		row.Parts = newParts(p.divide(0, now, cmp.Or(b.MaxPart, maxPart)))
 		return b.Store.SwapOptOuts(ctx, tenant, row)
 	}
 	old := row.Parts[p.part]
-	pieces := p.divide(old.From, now, limit(b.MaxPart, maxPart))
+	pieces := p.divide(old.From, now, cmp.Or(b.MaxPart, maxPart))
 	if len(pieces) == 1 {
 		row.Parts = slices.Clone(row.Parts)
 		old.Version, old.Packed, old.Recent, old.Origins = old.Version+1, pieces[0].packed, pieces[0].recent, pieces[0].origins
@@ -139,13 +140,6 @@ func (b *Book) write(ctx context.Context, tenant string, p place) (bool, error) 
 	}
 	row.Parts = slices.Concat(row.Parts[:p.part], newParts(pieces), row.Parts[p.part+1:])
 	return b.Store.SwapOptOuts(ctx, tenant, row, old.ID)
-}
-
-func limit(own, usual int) int {
-	if own > 0 {
-		return own
-	}
-	return usual
 }
 
 func newParts(pieces []piece) (parts []campaign.OptOutPart) {
