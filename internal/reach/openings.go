@@ -114,12 +114,16 @@ func (o *openings) waiting(hours Hours, k openingKey) Waiting {
 // addPaused counts the messages of a batch that wait for the end of a pause. It returns false for other batches. While the
 // campaign is paused, all of them wait, and those of unreleased batches for their time too.
 func (o *openings) addPaused(b campaign.BatchProgress, paused bool) bool {
-	if b.Pending() <= 0 || !paused && !b.Waits.Paused {
+	if b.Pending() <= 0 || !waitsForPause(b.Batch, paused) {
 		return false
 	}
 	o.messages[Waiting{Reason: ReasonPaused}] += b.Pending()
 	return true
 }
+
+// waitsForPause reports whether the unsent messages of a batch wait for the end of a pause: of their campaign, or one that a
+// function has found.
+func waitsForPause(b campaign.Batch, paused bool) bool { return paused || b.Waits.Paused }
 
 // add counts messages that wait.
 func (o *openings) add(waits ...Waiting) {

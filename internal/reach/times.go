@@ -63,19 +63,27 @@ func dueOf(b campaign.Batch, now time.Time) time.Time {
 	return now
 }
 
-// GoesAt returns when an unsent message of a batch to a phone number goes: now, at its schedule, or when its sending
-// hours begin. It is zero if they do not begin any more, or not in time.
-func GoesAt(ctx context.Context, store Store, b campaign.Batch, phone e164.Number, now time.Time) (time.Time, error) {
+// WaitOf returns what an unsent message of a campaign to a phone number waits for: the end of a pause, its schedule, or the
+// beginning of its sending hours. It is zero if the message goes now.
+func WaitOf(
+	ctx context.Context, store Store, c campaign.Campaign, b campaign.Batch, phone e164.Number, now time.Time,
+) (w Waiting, err error) {
+	if waitsForPause(b, !c.PausedAt.IsZero()) {
+		return Waiting{Reason: ReasonPaused}, nil
+	}
 	p, err := store.SendPolicy(ctx, b.Tenant)
 	if err != nil {
-		return time.Time{}, err
+		return w, err
 	}
 	hours, err := Load(ctx, store, p, b)
-	at := hours.Opens(hours.Zone(phone), dueOf(b, now))
-	if never(at, b.LastSend()) {
-		return time.Time{}, err
+	if err != nil {
+		return w, err
 	}
-	return at, err
+	at := hours.Opens(hours.Zone(phone), dueOf(b, now))
+	if w.Never = never(at, b.LastSend()); !w.Never && at.After(now) {
+		w.OpensAt = at
+	}
+	return w, nil
 }
 
 // firstOf returns when the first of the messages go, zero if that is unknown, or if none goes.

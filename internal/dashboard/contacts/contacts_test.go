@@ -181,8 +181,11 @@ func TestFind_Waits(t *testing.T) {
 			batch: campaign.Batch{State: campaign.BatchPending, Due: noon.Add(10 * time.Hour), NotAfter: noon.Add(12 * time.Hour)},
 			says:  "Pending: no sending hours are left for it",
 		},
-		"no hours":  {batch: campaign.Batch{State: campaign.BatchSending, SendWindow: &sunday}, says: "Pending: no sending hours are left for it"},
-		"paused":    {campaign.Campaign{PausedAt: noon}, campaign.Batch{State: campaign.BatchSending}, "Pending: the campaign is paused", false},
+		"no hours": {batch: campaign.Batch{State: campaign.BatchSending, SendWindow: &sunday}, says: "Pending: no sending hours are left for it"},
+		"paused":   {campaign.Campaign{PausedAt: noon}, campaign.Batch{State: campaign.BatchSending}, "Pending: the campaign is paused", false},
+		"paused by an operator": {
+			batch: campaign.Batch{State: campaign.BatchSending, Waits: campaign.Waits{Paused: true}}, says: "Pending: sending is or was paused",
+		},
 		"opted out": {campaign.Campaign{PausedAt: noon}, campaign.Batch{State: campaign.BatchSending}, "Pending: it will not be sent to this number", true},
 		"cancelled": {campaign.Campaign{PausedAt: noon, CancelledAt: noon}, campaign.Batch{State: campaign.BatchPending, Due: noon.Add(time.Hour)}, "Pending", false},
 	} {

@@ -54,10 +54,10 @@ type message struct {
 
 // waits is what a message waits for. It is zero for a message that is on its way or being stopped.
 type waits struct {
-	Withheld bool      // it will not be sent to this person
-	Paused   bool      // until its campaign is resumed
-	Never    bool      // no sending hours are left for it
-	Until    time.Time // when it goes, zero for now
+	reach.Waiting
+
+	Withheld bool // it will not be sent to this person
+	Resume   bool // it waits until its campaign is resumed
 }
 
 type change struct {
@@ -227,18 +227,13 @@ func (s *Pages) explain(ctx context.Context, c campaign.Campaign, f search.Messa
 // waitsOf returns what a message of a campaign waits for that was not sent yet.
 func (s *Pages) waitsOf(ctx context.Context, c campaign.Campaign, f search.Message, t campaign.Traffic) (w waits, err error) {
 	withheld, err := s.Reach.Withheld(ctx, c.Tenant, t, time.Time{})
-	switch {
-	case err != nil:
+	if err != nil {
 		return w, err
-	case !withheld(f.Phone).None():
-		return waits{Withheld: true}, nil
-	case !c.PausedAt.IsZero():
-		return waits{Paused: true}, nil
 	}
-	now := s.Now()
-	goes, err := reach.GoesAt(ctx, s.Store, f.Batch, f.Phone, now)
-	if w.Never = err == nil && goes.IsZero(); goes.After(now) {
-		w.Until = goes
+	if w.Withheld = !withheld(f.Phone).None(); w.Withheld {
+		return w, nil
 	}
+	w.Waiting, err = reach.WaitOf(ctx, s.Store, c, f.Batch, f.Phone, s.Now())
+	w.Resume = !c.PausedAt.IsZero()
 	return w, err
 }
