@@ -64,9 +64,9 @@ func (s *Service) receive(c *call, r *http.Request) {
 		c.client.precheckErr = err
 		return
 	}
-	var ok bool
-	if c.client.key, ok = httpapi.IdempotencyKey(r.Header); !ok {
-		c.faults.add("", "invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters")
+	var fault *httpapi.Violation
+	if c.client.key, fault = httpapi.IdempotencyKey(r.Header); fault != nil {
+		c.faults.add(fault.Pointer, fault.Code, fault.Detail)
 	}
 	body, err := httpapi.JSONBody(r, MaxBody)
 	if err != nil {

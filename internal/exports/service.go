@@ -282,9 +282,9 @@ func (s *Service) Open(ctx context.Context, name string) (string, error) {
 }
 
 func newID(h http.Header, claims accesstoken.Claims) (string, error) {
-	id, ok := httpapi.NewID(h, "export", claims.Tenant, claims.ClientID)
-	if !ok {
-		return "", httpapi.BadRequest("invalid_idempotency_key", "Idempotency-Key must have 1 to 255 visible ASCII characters.")
+	id, fault := httpapi.NewID(h, "export", claims.Tenant, claims.ClientID)
+	if fault != nil {
+		return "", httpapi.BadRequest(fault.Code, fault.Detail+".")
 	}
 	return id, nil
 }

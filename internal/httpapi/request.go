@@ -141,30 +141,28 @@ func requestID(ctx context.Context) string {
 	return o.RequestID
 }
 
-// IdempotencyKey returns the header Idempotency-Key, "" if it was not sent. ok is false if
-// it is not 1 to 255 visible ASCII characters.
-func IdempotencyKey(h http.Header) (key string, ok bool) {
+// IdempotencyKey returns the header Idempotency-Key, "" if it was not sent. The fault is nil if the key is valid.
+func IdempotencyKey(h http.Header) (key string, fault *Violation) {
 	values := h.Values("Idempotency-Key")
 	if len(values) == 0 {
-		return "", true
+		return "", nil
 	}
 	hidden := func(c rune) bool { return c <= ' ' || c > '~' }
 	if key = values[0]; key == "" || len(key) > 255 || strings.ContainsFunc(key, hidden) {
-		return "", false
+		return "", &Violation{Code: "invalid_idempotency_key", Detail: "Idempotency-Key must have 1 to 255 visible ASCII characters"}
 	}
-	return key, true
+	return key, nil
 }
 
 // NewID returns the ID of a new object of a kind: with the header Idempotency-Key, a UUID,
-// version 8, which is the same for each call of the client with this key. ok is false if the
-// key is invalid.
-func NewID(h http.Header, kind, tenant, clientID string) (id string, ok bool) {
-	key, ok := IdempotencyKey(h)
-	if !ok || key == "" {
-		return random.UUID(), ok
+// version 8, which is the same for each call of the client with this key. The fault is that of the key.
+func NewID(h http.Header, kind, tenant, clientID string) (id string, fault *Violation) {
+	key, fault := IdempotencyKey(h)
+	if fault != nil || key == "" {
+		return random.UUID(), fault
 	}
 	sum := sha256.Sum256([]byte(kind + "\x00" + tenant + "\x00" + clientID + "\x00" + key))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
 	x := hex.EncodeToString(sum[:16])
-	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:], true
+	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:], nil
 }

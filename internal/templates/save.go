@@ -90,10 +90,9 @@ func readTemplate(r *http.Request, tenant string) (t campaign.Template, base *in
 }
 
 func newID(h http.Header, claims accesstoken.Claims) (string, error) {
-	id, ok := httpapi.NewID(h, "template", claims.Tenant, claims.ClientID)
-	if !ok {
-		return "", httpapi.Refuse(http.StatusBadRequest, "", "invalid_idempotency_key",
-			"Idempotency-Key must have 1 to 255 visible ASCII characters")
+	id, fault := httpapi.NewID(h, "template", claims.Tenant, claims.ClientID)
+	if fault != nil {
+		return "", httpapi.Refuse(http.StatusBadRequest, fault.Pointer, fault.Code, fault.Detail)
 	}
 	return id, nil
 }
