@@ -43,7 +43,7 @@ func handler(c app.Config) lambda.Handler {
 		Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now),
 		Intake:  sqs.New(c.AWS, c.IntakeQueueURL, time.Now),
 		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
-		SweepAfter: c.SweepAfter, Now: time.Now,
+		SweepAfter: c.SweepAfter, SweepDelay: c.SweepDelay(), Now: time.Now,
 	})
 	cleaner := &book.Cleaner{Rows: stores, Objects: s3.New(c.AWS, c.Bucket, c.Local), Now: time.Now}
 	return lambda.NewHandler(func(ctx context.Context, e event) error {

@@ -114,13 +114,26 @@ func (s *crowdStore) sweepEach(every time.Duration, times int) {
 	s.t.Helper()
 	sweeper := &sweep.Sweeper{
 		Store: s, Frames: s, Queued: func(context.Context) (int, error) { return s.frames.waiting(), nil },
-		Shards: 1, SweepAfter: sweepAfter, Now: func() time.Time { return s.now },
+		Shards: 1, SweepAfter: sweepAfter, SweepDelay: sweepDelay, Now: func() time.Time { return s.now },
 	}
 	for range times {
 		s.now = s.now.Add(every)
 		if err := sweeper.Sweep(s.t.Context(), sweep.Part{}); err != nil {
 			s.t.Fatal(err)
 		}
+	}
+}
+
+// A batch that was checked before its due time is checked again after the delay that its acceptance has.
+func TestSweep_BeforeDueTime(t *testing.T) {
+	t.Parallel()
+	s := newCrowd(t)
+	later := campaign.BatchRef{ID: campaign.ID{Tenant: "acme", CampaignID: uuid()}, BatchID: "later"}
+	due := s.now.Add(time.Hour)
+	s.batches[later] = campaign.Batch{BatchRef: later, State: campaign.BatchPending, Due: due, NextCheck: s.now}
+	s.sweepEach(time.Minute, 1)
+	if next := s.batches[later].NextCheck; !next.Equal(due.Add(sweepDelay)) {
+		t.Errorf("the next check is at %v, want %v after %v", next, sweepDelay, due)
 	}
 }
 

@@ -42,7 +42,10 @@ import (
 	"campaign-dispatch/localstack/stackenv"
 )
 
-const sweepAfter = 10 * time.Minute
+const (
+	sweepAfter = 10 * time.Minute
+	sweepDelay = time.Minute
+)
 
 // maxReceives is the number of receives before a task becomes a dead letter.
 const maxReceives = 5
@@ -202,7 +205,7 @@ func (w *pipeline) sweeper() *sweep.Sweeper {
 	return &sweep.Sweeper{
 		Store: m, Recorder: w.recorder(), Expire: (&expiry.Expirer{Store: w.store, Now: w.clock}).ExpireIfDue,
 		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Queued: mortalQueue{m, w.frames}.Waiting, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
-		Shards: 1, DeliveryShards: 1, SweepAfter: sweepAfter, Now: w.clock, // see Due and DueDeliveries of mortal
+		Shards: 1, DeliveryShards: 1, SweepAfter: sweepAfter, SweepDelay: sweepDelay, Now: w.clock, // see Due and DueDeliveries of mortal
 	}
 }
 

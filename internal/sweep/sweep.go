@@ -84,11 +84,11 @@ type Sweeper struct {
 	Shards         int           // of the index of due items
 	DeliveryShards int           // number of shards of the Webhooks table's index
 	SweepAfter     time.Duration // time until the next check of a batch whose tasks were requeued
+	SweepDelay     time.Duration // time until the check of a batch after its due time
 	Now            func() time.Time
 }
 
 const (
-	sweepDelay     = 2 * time.Minute // permitted delay of a batch's schedule
 	shutdownMargin = 5 * time.Second // time reserved for started work at the end of a call
 	maxEnded       = 500             // maximum number of campaigns per shard in one sweep
 	// atOnce is the number of shards processed concurrently. They mostly wait for the database.
@@ -323,7 +323,7 @@ func (r *shardSweep) sweepRead(ctx context.Context, b campaign.Batch) (action, e
 			return moving, s.completeCampaign(ctx, b)
 		}
 		if b.Due.After(s.Now()) {
-			return postponed, s.check(ctx, b, b.Due.Add(sweepDelay))
+			return postponed, s.check(ctx, b, b.Due.Add(s.SweepDelay))
 		}
 		return released, s.release(ctx, b)
 	case campaign.BatchReleasing:

@@ -82,7 +82,7 @@ func (s *shop) wireSending() {
 	s.sweeper = &sweep.Sweeper{
 		Store: s.store, Recorder: s.recorder, Expire: s.expirer.ExpireIfDue, Releases: &s.releases, Frames: &s.frames,
 		Queued: func(context.Context) (int, error) { return 0, nil },
-		Notify: &s.notify, Revokes: &s.revokes, Intake: &s.tasks, Shards: dynamo.DueShards, SweepAfter: sweepAfter, Now: s.clock,
+		Notify: &s.notify, Revokes: &s.revokes, Intake: &s.tasks, Shards: dynamo.DueShards, SweepAfter: sweepAfter, SweepDelay: sweepAfter, Now: s.clock,
 	}
 	s.applier = &outcome.Applier{Store: s.store, OptOuts: s.book, Contents: s.blobs, Recorder: s.recorder}
 }
