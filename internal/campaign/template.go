@@ -20,7 +20,7 @@ const MaxTemplateVariables = 50
 // of the API do not get it.
 const CodeTemplateChanged = "template_changed"
 
-// The limits of the API for templates.
+// The limits of the API and the dashboard for templates.
 const (
 	MaxTemplates        = 1000 // of a tenant
 	MaxTemplateVersions = 1000 // of a template

@@ -105,9 +105,6 @@ type TenantStore interface {
 	SaveBilling(ctx context.Context, tenant string, was, b campaign.Billing, audit ...account.AuditEntry) error
 	// PutTemplate returns the next version. The error wraps campaign.ErrNotFound if t is of another tenant, or ErrNoMedia.
 	PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error)
-	// PutTemplateVersion is PutTemplate for the version of t. The error wraps
-	// campaign.ErrLostRace if another version is next.
-	PutTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error)
 	// Template returns the current version. The error wraps campaign.ErrNotFound if there is no such template.
 	Template(ctx context.Context, id string) (campaign.Template, error)
 }

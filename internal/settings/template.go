@@ -36,24 +36,10 @@ func (d *Service) SaveTemplate(ctx context.Context, form TemplateForm) (campaign
 	if err := readContent(&t, form); err != nil {
 		return t, err
 	}
-	return d.KeepTemplate(ctx, t)
-}
-
-// KeepTemplate is SaveTemplate for a parsed card. It sets Version and CreatedAt.
-func (d *Service) KeepTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
 	if err := d.prepare(ctx, &t); err != nil {
 		return t, err
 	}
 	return d.Store.Tenants.PutTemplate(ctx, t)
-}
-
-// KeepTemplateVersion is KeepTemplate for the version of t. The error wraps
-// campaign.ErrLostRace if another version is next.
-func (d *Service) KeepTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error) {
-	if err := d.prepare(ctx, &t); err != nil {
-		return t, err
-	}
-	return d.Store.Tenants.PutTemplateVersion(ctx, t)
 }
 
 // prepare identifies a template and checks it.

@@ -176,7 +176,7 @@ func (a parts) sendingAreas(c app.Config) []area {
 		{upload.Area(), upload.Script{}},
 		{mediapages.Area(), files},
 		{templates.Area(), &templates.Pages{
-			Media: media.Checker{Prober: a.prober, URL: a.mediaURL}, Upload: files.Upload, Store: a.stores, Keeper: a.settings,
+			Media: media.Checker{Prober: a.prober, URL: a.mediaURL}, Upload: files.Upload, Store: a.stores,
 			Dispatch: dispatcher, Now: time.Now, LinkURL: c.LinkURL, MediaURL: a.mediaURL,
 		}},
 		{sending.Area(), a.sending(c, dispatcher)},

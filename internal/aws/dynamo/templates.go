@@ -23,17 +23,6 @@ import (
 // campaign.ErrNotFound if the template belongs to another tenant, and campaign.ErrNoMedia if
 // it shows an uploaded file that its tenant does not have.
 func (s *ContentStore) PutTemplate(ctx context.Context, t campaign.Template) (campaign.Template, error) {
-	return s.putTemplate(ctx, t, 0)
-}
-
-// PutTemplateVersion is PutTemplate for the version of t. The error wraps
-// campaign.ErrLostRace if another version is next.
-func (s *ContentStore) PutTemplateVersion(ctx context.Context, t campaign.Template) (campaign.Template, error) {
-	return s.putTemplate(ctx, t, t.Version)
-}
-
-// putTemplate writes the next version, which must be the wanted one unless that is 0.
-func (s *ContentStore) putTemplate(ctx context.Context, t campaign.Template, wanted int) (campaign.Template, error) {
 	doing := "put template " + t.ID
 	err := untilDecided(ctx, doing, maxEdits, func(int) error {
 		current, err := s.Template(ctx, t.ID)
@@ -42,8 +31,6 @@ func (s *ContentStore) putTemplate(ctx context.Context, t campaign.Template, wan
 			return err
 		case err == nil && current.Tenant != t.Tenant:
 			return fmt.Errorf("%s: belongs to another tenant: %w", doing, campaign.ErrNotFound)
-		case wanted > 0 && wanted != current.Version+1:
-			return final{fmt.Errorf("%s: %w", doing, campaign.ErrLostRace)}
 		}
 		t.Version, t.CreatedAt = current.Version+1, s.Now().UTC().Truncate(time.Millisecond)
 		return s.putVersion(ctx, t)
@@ -209,7 +196,7 @@ func (s *ContentStore) TemplatePage(
 // CreateTemplate writes version 1 of a new template and an audit log entry. If the template
 // exists, it returns its version 1 and writes nothing. If the tenant has as many as
 // most templates, full is true and nothing is written. It counts the rows on each call, because templates
-// of the dashboard are created without the guard row.
+// of the operator's commands are created without the guard row.
 func (s *ContentStore) CreateTemplate(
 	ctx context.Context, t campaign.Template, most int, e account.AuditEntry,
 ) (first campaign.Template, full bool, err error) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dashboard/preview"
@@ -141,17 +142,17 @@ func (s *Pages) preview(p *web.Page) error {
 }
 
 func (s *Pages) create(p *web.Page) error {
-	return s.save(p, "template.create", campaign.Template{})
+	return s.save(p, campaign.Template{})
 }
 
 // change saves a new version. Campaigns keep their version.
 func (s *Pages) change(p *web.Page, newest campaign.Template) error {
-	return s.save(p, "template.change", newest)
+	return s.save(p, newest)
 }
 
 // save saves a template, or changes the cards and suggestions of its form. A repeated
 // submission of the form has no effect. newest is the zero Template for a new one.
-func (s *Pages) save(p *web.Page, action string, newest campaign.Template) error {
+func (s *Pages) save(p *web.Page, newest campaign.Template) error {
 	d, err := s.read(p, newest.ID)
 	if err != nil {
 		return err
@@ -169,7 +170,8 @@ func (s *Pages) save(p *web.Page, action string, newest campaign.Template) error
 	if flaws := s.Media.Flaws(p.R.Context(), t.Content, newest.Content); len(flaws) > 0 {
 		return s.refuse(p, d, flaws[0], flaws...)
 	}
-	return s.keep(p, d, t, newest.Version+1, action)
+	t.Version = newest.Version + 1
+	return s.keep(p, d, t)
 }
 
 // overwritten returns the version that the person has been told of as newer, or 0.
@@ -192,7 +194,7 @@ func (s *Pages) refuseStale(p *web.Page, d draft, newest int) error {
 	return s.renderForm(p, http.StatusConflict, f)
 }
 
-func (s *Pages) keep(p *web.Page, d draft, t campaign.Template, version int, action string) error {
+func (s *Pages) keep(p *web.Page, d draft, t campaign.Template) error {
 	to, toKey := Path, "templates.all"
 	if t.ID != "" {
 		to, toKey = linkOf(t), "templates.back"
@@ -200,21 +202,35 @@ func (s *Pages) keep(p *web.Page, d draft, t campaign.Template, version int, act
 	if err := web.UseForm(p, "templates.form_used", to, toKey); err != nil {
 		return err
 	}
-	if err := p.AuditOn(linkOf(t), action, t.Name); err != nil {
-		return err
-	}
-	put := s.Keeper.KeepTemplate
-	if t.ID != "" {
-		t.Version, put = version, s.Keeper.KeepTemplateVersion
-	}
-	t, err := put(p.R.Context(), t)
-	if errors.Is(err, campaign.ErrLostRace) {
-		return s.refuseStale(p, d, version)
+	saved, err := s.put(p, t)
+	if t.ID != "" && errors.Is(err, campaign.ErrLostRace) {
+		return s.refuseStale(p, d, t.Version)
 	}
 	if err != nil {
 		return err
 	}
-	return p.Done(linkOf(t), "templates.done.saved", t.Name, p.Number(t.Version))
+	return p.Done(linkOf(saved), "templates.done.saved", saved.Name, p.Number(saved.Version))
+}
+
+// put saves a new template, or the next version of one with an ID, together with its entry in the audit log.
+func (s *Pages) put(p *web.Page, t campaign.Template) (campaign.Template, error) {
+	if t.Version > campaign.MaxTemplateVersions {
+		return t, tooMany("templates.too_many_versions", p.Number(campaign.MaxTemplateVersions))
+	}
+	if t.ID != "" {
+		return s.Store.AddTemplateVersion(p.R.Context(), t, p.AuditEntry(linkOf(t), "template.change", t.Name))
+	}
+	entry := p.AuditEntry("", "template.create", t.Name)
+	t.ID = random.UUID()
+	saved, full, err := s.Store.CreateTemplate(p.R.Context(), t, campaign.MaxTemplates, entry)
+	if full {
+		err = tooMany("templates.too_many", p.Number(campaign.MaxTemplates))
+	}
+	return saved, err
+}
+
+func tooMany(key, most string) error {
+	return &web.Refusal{Status: http.StatusConflict, Key: key, Args: []any{most}, To: Path, ToKey: "templates.all"}
 }
 
 // linkOf returns the path of a template, "" for a new one.

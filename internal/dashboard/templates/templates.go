@@ -18,10 +18,9 @@ import (
 	"campaign-dispatch/internal/intake/sheet"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/media/mediafile"
-	"campaign-dispatch/internal/settings"
 )
 
-// Store reads templates.
+// Store reads and saves templates.
 type Store interface {
 	// Templates returns a tenant's templates. Of their contents, only the form and the thumbnail are read.
 	Templates(ctx context.Context, tenant string) ([]campaign.Template, error)
@@ -31,6 +30,12 @@ type Store interface {
 	TemplateVersionsFrom(ctx context.Context, id string, newest, limit int) ([]campaign.Template, error)
 	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
 	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
+	// CreateTemplate returns the first version of a template that exists. full reports that
+	// the tenant already has as many as most templates.
+	CreateTemplate(ctx context.Context, t campaign.Template, most int, e account.AuditEntry) (first campaign.Template, full bool, err error)
+	// AddTemplateVersion writes a version after the current one. The error wraps
+	// campaign.ErrLostRace if the current version is another than the one before.
+	AddTemplateVersion(ctx context.Context, t campaign.Template, e account.AuditEntry) (campaign.Template, error)
 	// MediaFiles returns the files of a tenant, ordered by hash.
 	MediaFiles(ctx context.Context, tenant string) ([]mediafile.File, error)
 	// ArchiveTemplate marks a template as archived. It can be repeated.
@@ -50,9 +55,8 @@ type Store interface {
 
 // Pages are the pages of templates.
 type Pages struct {
-	Store  Store
-	Keeper *settings.Service
-	Media  media.Checker
+	Store Store
+	Media media.Checker
 	// Upload returns an upload field, and allows the page to upload.
 	Upload   func(p *web.Page) (web.Upload, error)
 	Dispatch dispatch.Dispatcher

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"campaign-dispatch/internal/app/settingsstore"
+	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/campaign"
@@ -27,7 +27,6 @@ import (
 	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/media"
 	"campaign-dispatch/internal/phone"
-	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -39,6 +38,7 @@ type bench struct {
 	tenant string
 	calls  *calls
 	tables *weighed
+	pages  *templates.Pages
 	admin  webtest.Person
 }
 
@@ -77,20 +77,23 @@ func newBenchWith(t *testing.T, linkURL string) *bench {
 	config.HTTPClient = tables
 	store := dynamotest.New(dynamo.Tables{
 		Client: dynamodb.NewFromConfig(config), Auth: env["AUTH_TABLE"], Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
+		MediaURL: "https://media.example",
 	})
 	b := &bench{t: t, store: store, tenant: "t-" + strings.ToLower(rand.Text()), calls: &calls{}, tables: tables}
 	if err := store.SaveTenant(t.Context(), campaign.Tenant{ID: b.tenant, Name: "T"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	pages := &templates.Pages{
+	b.pages = &templates.Pages{
 		Upload: func(p *web.Page) (web.Upload, error) {
 			p.UploadTo("https://bucket.example")
 			return web.Upload{Script: "/upload.js", Path: "/dashboard/media/uploads"}, nil
 		},
-		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: store, Keeper: &settings.Service{Store: settingsstore.New(dynamo.New(store.Tables())), Now: clock}, Dispatch: b.calls,
+		Media: media.Checker{Prober: media.NewProber(true), URL: "https://media.example"}, Store: store, Dispatch: b.calls,
 		Now: clock, LinkURL: linkURL, MediaURL: "https://media.example",
 	}
-	b.Dashboard = webtest.New(t, templates.Area(), pages, clock)
+	var entries atomic.Int64
+	later := func() time.Time { return now.Add(time.Duration(entries.Add(1))) } // no two entries of the audit log at once
+	b.Dashboard = webtest.New(t, templates.Area(), b.pages, later)
 	b.admin = b.SignIn(b.tenant, web.RoleAdmin)
 	return b
 }
@@ -155,7 +158,7 @@ func TestSave_CreatesAndChanges(t *testing.T) {
 	}
 	id := strings.TrimPrefix(path, "/dashboard/templates/")
 	current, err := b.store.Template(t.Context(), id)
-	want := campaign.Template{ID: id, Tenant: b.tenant, Version: 2, Name: "Pedido em cartão", CreatedAt: b.UI.Now(), Content: content.Content{Card: &content.Card{
+	want := campaign.Template{ID: id, Tenant: b.tenant, Version: 2, Name: "Pedido em cartão", CreatedAt: b.UI.Now().Truncate(time.Millisecond), Content: content.Content{Card: &content.Card{
 		Title: "A caminho", Description: "Olá {{nome}}", Media: &content.Media{URL: "https://e.example/a.png"}, Suggestions: content.Replies("Sim", "Não"),
 	}}}
 	if diff := cmp.Diff(want, current); diff != "" || err != nil {
@@ -165,7 +168,7 @@ func TestSave_CreatesAndChanges(t *testing.T) {
 	contains(t, b.admin.Get("/dashboard/templates"), http.StatusOK, "Pedido em cartão", "Card with an image")
 
 	audited := []string{"admin@example.com template.create Pedido", "admin@example.com template.change Pedido em cartão"}
-	if diff := cmp.Diff(audited, b.Audited()); diff != "" {
+	if diff := cmp.Diff(audited, webtest.AuditedIn(t, b.store, b.tenant)); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 }
@@ -184,9 +187,61 @@ func TestSave_SameFormTwice(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Version != 2 {
 		t.Errorf("saved %v, %v; want one template of two versions", all, err)
 	}
-	if n := len(b.Audited()); n != 2 {
+	if n := len(b.everyEntry()); n != 2 {
 		t.Errorf("%d entries in the audit log, want 2", n)
 	}
+}
+
+// A refused template has no entry in the audit log.
+func TestSave_RefusedFileNotAudited(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.create(textForm("Pedido", "Olá"))
+	before := len(b.everyEntry())
+	for _, at := range []string{templates.Path, path} {
+		form := url.Values{
+			"kind": {"card"}, "name": {"Cupom"}, "card-title": {"Oi"}, "card-media": {"https://media.example/media/" + strings.Repeat("a", 64) + ".png"},
+			"once": {b.admin.Get(templates.Path + "/new").Value("once")},
+		}
+		contains(t, b.admin.Post(at, form), http.StatusConflict, "a file that is not in your company")
+	}
+	if all := b.everyEntry(); len(all) != before {
+		t.Errorf("the audit log has %q", all)
+	}
+}
+
+// limited is a store of a tenant with as many templates, and versions of them, as it can have.
+type limited struct{ *dynamotest.Store }
+
+func (l limited) Template(ctx context.Context, id string) (campaign.Template, error) {
+	t, err := l.Store.Template(ctx, id)
+	t.Version = campaign.MaxTemplateVersions
+	return t, err
+}
+
+func (l limited) CreateTemplate(ctx context.Context, t campaign.Template, most int, e account.AuditEntry) (campaign.Template, bool, error) {
+	return l.Store.CreateTemplate(ctx, t, most-campaign.MaxTemplates+1, e)
+}
+
+// The limits are those of the API.
+func TestSave_Limits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.create(textForm("Pedido", "Olá"))
+	b.pages.Store = limited{b.store}
+	for at, want := range map[string]string{templates.Path: "1,000 templates", path + "/duplicate": "1,000 templates", path: "1,000 versions"} {
+		form := textForm("Pedido", "Oi")
+		form.Set("once", b.admin.Get(templates.Path+"/new").Value("once"))
+		contains(t, b.admin.Post(at, form), http.StatusConflict, want)
+	}
+	if all := b.everyEntry(); len(all) != 1 {
+		t.Errorf("the audit log has %q", all)
+	}
+}
+
+// everyEntry returns the lines of both audit logs.
+func (b *bench) everyEntry() []string {
+	return append(webtest.AuditedIn(b.t, b.store, b.tenant), b.Audited()...)
 }
 
 // Of two people who edit the same version, the second one is told of the first one's
@@ -333,7 +388,7 @@ func TestTestSend_OneMessage(t *testing.T) {
 		t.Errorf("sent %d times", len(b.calls.made))
 	}
 	audited := []string{"admin@example.com template.create Pedido", "admin@example.com template.test Pedido"}
-	if diff := cmp.Diff(audited, b.Audited()); diff != "" {
+	if diff := cmp.Diff(audited, b.everyEntry()); diff != "" {
 		t.Errorf("audit log (-want +got):\n%s", diff)
 	}
 }

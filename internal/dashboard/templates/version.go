@@ -154,10 +154,7 @@ func (s *Pages) duplicate(p *web.Page, t campaign.Template) error {
 	}
 	original := t.Name
 	t = campaign.Template{Tenant: t.Tenant, Name: copyName(p, original, all), Traffic: t.Traffic, Content: t.Content}
-	if err := p.Audit("template.create", t.Name); err != nil {
-		return err
-	}
-	if t, err = s.Keeper.KeepTemplate(p.R.Context(), t); err != nil {
+	if t, err = s.put(p, t); err != nil {
 		return err
 	}
 	return p.Done(linkOf(t)+"/edit", "templates.done.duplicated", original)
