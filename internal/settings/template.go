@@ -70,9 +70,7 @@ func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
 	}
 	t.ID = id
 	current, err := d.Store.Tenants.Template(ctx, t.ID)
-	if err == nil && current.Tenant != t.Tenant {
-		err = campaign.ErrNotFound
-	}
+	current, err = campaign.OwnTemplate(t.Tenant, current, err)
 	t.Name = cmp.Or(t.Name, current.Name)
 	return explain(err, "tenant %s has no template %s: leave out the id to make a new one", t.Tenant, t.ID)
 }

@@ -107,9 +107,7 @@ func (s *Service) own(r *http.Request, tenant string) (campaign.Template, error)
 		return campaign.Template{}, noTemplate()
 	}
 	t, err := s.Store.Template(r.Context(), id)
-	if err == nil && t.Tenant != tenant {
-		err = campaign.ErrNotFound
-	}
+	t, err = campaign.OwnTemplate(tenant, t, err)
 	return t, httpapi.Missing("read template", err, noTemplate())
 }
 
