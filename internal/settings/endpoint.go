@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/account"
+	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/netguard"
 )
 
 // Kinds returns the event kinds that a webhook endpoint can subscribe to.

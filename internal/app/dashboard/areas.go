@@ -16,6 +16,7 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/base/inputerr"
+	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
@@ -47,7 +48,6 @@ import (
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
-	"campaign-dispatch/internal/webhook/netguard"
 )
 
 // seenNumbersLimit is the memory in bytes for the numbers of earlier batches.
