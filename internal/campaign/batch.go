@@ -259,14 +259,14 @@ func (b Batch) CountClosed(outcome func(index int) Outcome) []window.Count {
 	if b.Waits.Zones == 0 {
 		return nil
 	}
-	waiting := map[window.Zone]int{}
+	closed := map[window.Zone]int{}
 	for index := range b.Accepted {
 		zone, known := b.ZoneOf(index)
 		if outcome(index) == "" && (b.Waits.Zones.Has(zone) || !known) {
-			waiting[zone]++
+			closed[zone]++
 		}
 	}
-	return window.Counts(waiting)
+	return window.Counts(closed)
 }
 
 // MaxNeverOpen is how long messages wait after it was seen that their send window never opens. Then they end.

@@ -130,7 +130,7 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 	return nil
 }
 
-// prepare reads the messages of the run, ends those that are not sent, and holds those that wait. Only the others
+// prepare reads the messages of the run, ends those that are not sent, and sets those aside that wait. Only the others
 // take a share of the agent's rate.
 func (s *Sender) prepare(ctx context.Context, r *run) error {
 	if err := s.plan(ctx, r); err != nil {
@@ -161,7 +161,7 @@ func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok
 		if err != nil {
 			return nil, false, fmt.Errorf("send: %w", err)
 		}
-		if !route.Holds(b, s.Now()) {
+		if !route.Pauses(b, s.Now()) {
 			return s.newRun(ctx, b, route)
 		}
 		if marked, err := s.markPaused(ctx, b, route.PauseOf(b)); err != nil || marked {

@@ -200,7 +200,7 @@ func (w *pipeline) sweeper() *sweep.Sweeper {
 	m := mortal{w}
 	return &sweep.Sweeper{
 		Store: m, Recorder: w.recorder(), Expire: (&expiry.Expirer{Store: w.store, Now: w.clock}).ExpireIfDue,
-		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Queued: mortalQueue{m, w.frames}.Waiting, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
+		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Queued: mortalQueue{m, w.frames}.Queued, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
 		Shards: 1, DeliveryShards: 1, SweepAfter: sweepAfter, Now: w.clock, // see Due and DueDeliveries of mortal
 	}
 }
@@ -737,7 +737,7 @@ func (q mortalQueue) Send(_ context.Context, _ string, body []byte, delay time.D
 	})
 }
 
-func (q mortalQueue) Waiting(context.Context) (n int, err error) {
+func (q mortalQueue) Queued(context.Context) (n int, err error) {
 	return n, q.w.death.call("waiting", func() error {
 		n = q.queue.waiting()
 		return nil

@@ -204,7 +204,7 @@ func each(sweeps []*shardSweep, do func(r *shardSweep)) {
 	shards.Wait()
 }
 
-// semaphore limits the number of concurrent shard sweeps. Waiting sweeps continue in FIFO
+// semaphore limits the number of concurrent shard sweeps. Queued sweeps continue in FIFO
 // order, so a shard with many items does not block the others.
 type semaphore chan struct{}
 
@@ -392,7 +392,7 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 	if err != nil {
 		return failed, err
 	}
-	if route.Holds(b, s.Now()) {
+	if route.Pauses(b, s.Now()) {
 		b.Waits.Paused = true
 		return paused, s.check(ctx, b, outgoing.WaitUntil(b, s.Now()))
 	}

@@ -130,7 +130,7 @@ func (r *shardSweep) wakeBatch(ctx context.Context, ref campaign.BatchRef) (acti
 	if err != nil {
 		return failed, err
 	}
-	if route.Holds(b, r.sweeper.Now()) {
+	if route.Pauses(b, r.sweeper.Now()) {
 		return paused, nil
 	}
 	return r.sweepRead(ctx, b)

@@ -13,7 +13,7 @@ import (
 )
 
 // Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it does not
-// exist. Only a waiting batch above campaign.MovedAtOnce also reads its campaign.
+// exist. Only an unreleased batch above campaign.MovedAtOnce also reads its campaign.
 func (s *BatchStore) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
 	row, err := s.get(ctx, "read batch "+ref.BatchID, batchKey(ref))
 	if err != nil {

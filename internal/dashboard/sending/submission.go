@@ -29,15 +29,15 @@ const mostListed = 50 // the newest ones
 // submissions reads the tenant's submissions, and counts for the tabs what waits for a person.
 func (s *Pages) submissions(p *web.Page) ([]submission.Submission, error) {
 	all, err := s.Store.Submissions(p.R.Context(), p.Session.Tenant)
-	p.Waiting = map[string]int{}
+	p.TabCounts = map[string]int{}
 	for _, sub := range all {
 		switch {
 		case sub.State == submission.StateDraft:
-			p.Waiting[DraftsPath]++
+			p.TabCounts[DraftsPath]++
 		case sub.State == submission.StateApproval:
-			p.Waiting[ApprovalsPath]++
+			p.TabCounts[ApprovalsPath]++
 		case !done(sub):
-			p.Waiting[SubmissionsPath]++
+			p.TabCounts[SubmissionsPath]++
 		}
 	}
 	return all, err

@@ -74,7 +74,7 @@ func (r Releaser) release(ctx context.Context, task campaign.ReleaseTask) error 
 			wait = max(wait, unmovedDelay)
 		}
 		if wait > 0 {
-			return r.holdBack(ctx, task, wait)
+			return r.requeue(ctx, task, wait)
 		}
 		if b, err = r.start(ctx, b); err != nil {
 			return fmt.Errorf("release: %w", err)
@@ -86,8 +86,8 @@ func (r Releaser) release(ctx context.Context, task campaign.ReleaseTask) error 
 	return r.queueFrames(ctx, b)
 }
 
-// holdBack requeues the task until its batch is due.
-func (r Releaser) holdBack(ctx context.Context, task campaign.ReleaseTask, wait time.Duration) error {
+// requeue requeues the task until its batch is due.
+func (r Releaser) requeue(ctx context.Context, task campaign.ReleaseTask, wait time.Duration) error {
 	if wait > maxRequeueDelay {
 		return nil
 	}
