@@ -18,7 +18,7 @@ const (
 // putHours saves the usual hours of promotions, at a revision.
 func (d *service) putHours(revision int, holidays ...string) {
 	d.t.Helper()
-	d.must(d.store.SaveSendPolicy(d.t.Context(), d.id.Tenant, reach.Policy{
+	d.must(d.store.SaveTenantHours(d.t.Context(), d.id.Tenant, reach.TenantHours{
 		Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}, Holidays: holidays, Revision: revision,
 	}))
 }

@@ -359,7 +359,7 @@ func (s *Service) budgets(ctx context.Context, sub submission.Submission, billin
 
 // hours returns the sending hours of a campaign's messages.
 func (s *Service) hours(ctx context.Context, sub submission.Submission) (reach.Hours, error) {
-	policy, err := s.Rules.SendPolicy(ctx, sub.Tenant)
+	policy, err := s.Rules.TenantHours(ctx, sub.Tenant)
 	if err != nil || len(policy.Rules) == 0 {
 		return reach.Hours{}, err
 	}

@@ -33,8 +33,8 @@ type Rules interface {
 	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
 	// Spending returns what is reserved for a date and its month, zero for nothing.
 	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
-	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
-	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
+	// TenantHours returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
+	TenantHours(ctx context.Context, tenant string) (reach.TenantHours, error)
 }
 
 // Service takes uploads and people's decisions.

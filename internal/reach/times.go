@@ -66,7 +66,7 @@ func dueOf(b campaign.Batch, now time.Time) time.Time {
 // GoesAt returns when an unsent message of a batch to a phone number goes: now, at its schedule, or when its sending
 // hours begin. It is zero if they do not begin any more, or not in time.
 func GoesAt(ctx context.Context, store Store, b campaign.Batch, phone e164.Number, now time.Time) (time.Time, error) {
-	p, err := store.SendPolicy(ctx, b.Tenant)
+	p, err := store.TenantHours(ctx, b.Tenant)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -21,7 +21,7 @@ type run struct {
 	batch       campaign.Batch
 	route       outgoing.Route
 	template    campaign.Template
-	rules       reach.Rules
+	rules       reach.Decider
 	rateLimit   outgoing.RateLimit // last seen rate limit of the agent
 	closes      time.Time          // when the next send window closes, zero for never
 	every       time.Duration      // time between two messages of the run, 0 for no limit

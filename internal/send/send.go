@@ -191,7 +191,7 @@ func (s *Sender) newRun(ctx context.Context, b campaign.Batch, route outgoing.Ro
 	}
 	return &run{
 		batch: b, route: route, rateLimit: route.RateLimit, template: template, started: s.Now(),
-		rules: reach.Rules{Batch: b, Hours: route.Policy.HoursOfBatch(b, template.Traffic)},
+		rules: reach.Decider{Batch: b, Hours: route.Hours.HoursOfBatch(b, template.Traffic)},
 	}, true, nil
 }
 

@@ -21,7 +21,7 @@ import (
 var reading = map[string]bool{
 	"Batch": true, "Campaign": true, "Clicks": true, "Delivery": true, "Due": true, "Endpoints": true, "FindBatch": true, "Get": true,
 	"GetRange": true, "Identity": true, "LedgerHead": true, "OptOutParts": true, "OptOutShard": true, "OptOuts": true, "Progress": true,
-	"RateLimit": true, "Resumed": true, "Route": true, "SendPolicy": true, "Submission": true, "Taps": true, "TemplateVersion": true,
+	"RateLimit": true, "Resumed": true, "Route": true, "TenantHours": true, "Submission": true, "Taps": true, "TemplateVersion": true,
 	"Tenant": true, "TenantOf": true, "Waits": true, "waiting": true,
 }
 

@@ -631,8 +631,8 @@ func (m mortal) PostponeCheck(ctx context.Context, b campaign.Batch, next time.T
 	return call(m, "PostponeCheck", func() (bool, error) { return m.w.store.PostponeCheck(ctx, b, next) })
 }
 
-func (m mortal) SendPolicy(ctx context.Context, tenant string) (reach.Policy, error) {
-	return call(m, "SendPolicy", func() (reach.Policy, error) { return m.w.store.SendPolicy(ctx, tenant) })
+func (m mortal) TenantHours(ctx context.Context, tenant string) (reach.TenantHours, error) {
+	return call(m, "TenantHours", func() (reach.TenantHours, error) { return m.w.store.TenantHours(ctx, tenant) })
 }
 
 func (m mortal) Resumed(ctx context.Context) ([]string, error) {

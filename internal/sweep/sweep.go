@@ -396,7 +396,7 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 		b.Waits.Paused = true
 		return paused, s.check(ctx, b, outgoing.WaitUntil(b, s.Now()))
 	}
-	hours, err := reach.Load(ctx, r.templates, route.Policy, b)
+	hours, err := reach.Load(ctx, r.templates, route.Hours, b)
 	if err != nil {
 		return failed, err
 	}

@@ -16,7 +16,7 @@ import (
 // subjectAll is the subject of the pause of all tenants.
 const subjectAll = "all"
 
-// subjects are pauses that ended lately, "all", "tenant#id", "agent#id" or campaign.PauseSubject, and send policies that
+// subjects are pauses that ended lately, "all", "tenant#id", "agent#id" or campaign.PauseSubject, and hours of tenants that
 // changed.
 type subjects []string
 

@@ -25,11 +25,11 @@ import (
 // planned is a campaign before it is sent, and what is promised then. A message costs 10 cents.
 type planned struct {
 	name     string
-	at       time.Time    // when everything before the sending happens
-	hours    reach.Policy // of the company
-	part     int          // people of a part of the file
-	people   string       // their area codes
-	withheld string       // the fate of who gets no message, "-" for the others
+	at       time.Time         // when everything before the sending happens
+	hours    reach.TenantHours // of the company
+	part     int               // people of a part of the file
+	people   string            // their area codes
+	withheld string            // the fate of who gets no message, "-" for the others
 
 	starts   string   // when the first message goes, as pages have it, "" for at once
 	openings []string // of the review
@@ -72,7 +72,7 @@ var fates = map[string]fate{
 const theList = "procon"
 
 // hours are those of promotions, with a local holiday.
-var hours = reach.Policy{
+var hours = reach.TenantHours{
 	Rules:    map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()},
 	Holidays: []string{"2037-12-01"}, HolidayNames: map[string]string{"2037-12-01": "Aniversário da cidade"},
 }
@@ -318,7 +318,7 @@ func newSix(t *testing.T, p planned) *six {
 		Prices: campaign.Prices{Basic: cents(10), Single: cents(20)}, Limits: campaign.Spending{Day: cents(10_000), Month: cents(100_000)},
 	}))
 	if len(p.hours.Rules) > 0 {
-		s.must(s.store.SaveSendPolicy(t.Context(), s.tenant, p.hours))
+		s.must(s.store.SaveTenantHours(t.Context(), s.tenant, p.hours))
 	}
 	s.must(s.store.SaveApprovalFrom(t.Context(), s.tenant, 0, 2))
 	s.author, s.approver = s.SignIn(s.tenant, web.RoleAuthor), s.SignIn(s.tenant, web.RoleApprover)

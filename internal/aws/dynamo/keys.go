@@ -138,8 +138,8 @@ func tenantKey(id string) Item { return ofTenant(id, "TENANT") }
 
 func billingKey(tenant string) Item { return ofTenant(tenant, "BILLING") }
 
-// sendPolicyKey is the row with the times at which a tenant's messages may go.
-func sendPolicyKey(tenant string) Item { return ofTenant(tenant, "SENDPOLICY") }
+// tenantHoursKey is the row with the times at which a tenant's messages may go.
+func tenantHoursKey(tenant string) Item { return ofTenant(tenant, "SENDPOLICY") }
 
 func brandKey(tenant string) Item { return ofTenant(tenant, "BRAND") }
 

@@ -99,7 +99,7 @@ func (s *CampaignStore) planMove(ctx context.Context, c campaign.Campaign, due t
 		return p, nil, err
 	}
 	p = campaign.PlanMove(c, due, limits, dates)
-	if p.Move.Open && !policy.Equal(reach.Policy{}) {
+	if p.Move.Open && !policy.Equal(reach.TenantHours{}) {
 		p.Move.Hours, err = json.Marshal(policy)
 	}
 	return p, dates, err
@@ -206,7 +206,7 @@ func (s *CampaignStore) FinishMove(
 
 // movedDates returns the dates of planMove for the batches that an open move has left.
 func (s *CampaignStore) movedDates(ctx context.Context, c campaign.Campaign) (map[string]string, error) {
-	var hours reach.Policy
+	var hours reach.TenantHours
 	if data := c.Move.Hours; data != nil {
 		if err := json.Unmarshal(data, &hours); err != nil {
 			return nil, fmt.Errorf("read the sending hours of a move of campaign %s: %w: %w", c.CampaignID, campaign.ErrDamaged, err)

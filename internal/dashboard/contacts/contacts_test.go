@@ -137,9 +137,9 @@ func (sent) Find(_ context.Context, c campaign.Campaign, asked search.Query) (se
 	}}}, nil
 }
 
-// SendPolicy has the usual hours of promotions.
-func (sent) SendPolicy(context.Context, string) (reach.Policy, error) {
-	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}, nil
+// TenantHours has the usual hours of promotions.
+func (sent) TenantHours(context.Context, string) (reach.TenantHours, error) {
+	return reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}, nil
 }
 
 // unsent has a campaign whose message to ana was not sent yet.

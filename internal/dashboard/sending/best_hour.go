@@ -34,7 +34,7 @@ func (s *Pages) proposeHour(p *web.Page) error {
 	if !times.Enough() {
 		return p.Fragment("sending_best_hour.html", bestHour{})
 	}
-	rules, err := s.Store.SendPolicy(ctx, tenant)
+	rules, err := s.Store.TenantHours(ctx, tenant)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ type company struct {
 	fails                   error    // of every step
 	quote                   intake.Quote
 	owner                   string // of the template
-	policy                  reach.Policy
+	policy                  reach.TenantHours
 	late                    bool
 	words                   []string
 	leftOut                 []submission.LeftOut
@@ -100,7 +100,9 @@ func (c *company) Tenant(context.Context, string) (campaign.Tenant, error) {
 	return campaign.Tenant{}, campaign.ErrNotFound
 }
 
-func (c *company) SendPolicy(context.Context, string) (reach.Policy, error) { return c.policy, nil }
+func (c *company) TenantHours(context.Context, string) (reach.TenantHours, error) {
+	return c.policy, nil
+}
 
 func (c *company) Agent(context.Context, string) (campaign.Agent, error) {
 	return campaign.Agent{}, campaign.ErrNotFound
@@ -397,7 +399,7 @@ func TestReview_PartlyOpen(t *testing.T) {
 func TestReview_Holidays(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, submission.StateReady)
-	c.policy = reach.Policy{
+	c.policy = reach.TenantHours{
 		Rules:    map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()},
 		Holidays: []string{"12-24"}, HolidayNames: map[string]string{"12-24": "Véspera de Natal"},
 	}

@@ -133,7 +133,7 @@ type Route struct {
 	Pause     string
 	Paused    []string // the campaigns of the tenant that are paused
 	RateLimit RateLimit
-	Policy    reach.Policy // of the tenant
+	Hours     reach.TenantHours // of the tenant
 }
 
 // Pauses reports whether the batch must wait for the end of a pause. Expired and cancelled batches do

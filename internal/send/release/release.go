@@ -28,8 +28,8 @@ type Store interface {
 	StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error)
 	// EndRelease moves a releasing batch to sending, and reports whether it did. It keeps the next check if keep is set.
 	EndRelease(ctx context.Context, b campaign.Batch, nextCheck time.Time, keep bool) (bool, error)
-	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
-	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
+	// TenantHours returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
+	TenantHours(ctx context.Context, tenant string) (reach.TenantHours, error)
 }
 
 // Releaser releases batches. Tasks can be repeated. After a crash, the task's next receive
@@ -149,7 +149,7 @@ func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
 }
 
 func (r Releaser) hours(ctx context.Context, b campaign.Batch) (reach.Hours, error) {
-	p, err := r.Store.SendPolicy(ctx, b.Tenant)
+	p, err := r.Store.TenantHours(ctx, b.Tenant)
 	if err != nil {
 		return reach.Hours{}, err
 	}
