@@ -330,8 +330,8 @@ func cents(n int) campaign.Money { return campaign.Money(n) * 10_000 }
 // money is an amount of pages.
 func money(amount int) string { return fmt.Sprintf("R$ %d.%02d", amount/100, amount%100) }
 
-// people are so many people, as pages have them.
-func people(n int) string {
+// countPeople returns a number of people, as pages have it.
+func countPeople(n int) string {
 	if n == 1 {
 		return "1 person"
 	}
@@ -397,7 +397,7 @@ func (s *six) approve(path string) {
 	if s.starts != "" {
 		button, done = "Approve and schedule for ", "is scheduled for "+s.starts
 	}
-	s.figures("approval", page, button+people(s.toSend))
+	s.figures("approval", page, button+countPeople(s.toSend))
 	a := s.approver.Post(path+"/decide", url.Values{"decision": {"approve"}, "hash": {page.Value("hash")}, "starts": {page.Value("starts")}})
 	if a.Status != http.StatusSeeOther {
 		s.t.Fatalf("approved: %d to %q\n%s", a.Status, a.Location, a.Text())
