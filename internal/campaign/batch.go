@@ -346,8 +346,10 @@ func LastSend(notAfter time.Time) time.Time {
 // LastSend returns the last instant at which the batch's messages can be sent, zero for no limit.
 func (b Batch) LastSend() time.Time { return LastSend(b.NotAfter) }
 
-// TooLate reports whether the batch's LastSend has passed.
-func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.LastSend()) }
+// PastLastSend reports whether the batch's LastSend has passed.
+func (b Batch) PastLastSend(now time.Time) bool {
+	return !b.NotAfter.IsZero() && now.After(b.LastSend())
+}
 
 // CheckBy returns next, or the first instant at which the batch is too late if that is earlier.
 func (b Batch) CheckBy(next time.Time) time.Time {

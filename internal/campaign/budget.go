@@ -174,7 +174,7 @@ func (b Batch) Unused(outcome func(index int) Outcome) Money {
 	if b.Reserved == 0 {
 		return 0
 	}
-	return b.Reserved - b.Prices.Of(b.Delivered(outcome))
+	return b.Reserved - b.Prices.Cost(b.Delivered(outcome))
 }
 
 // MovePlan is the first change of a reschedule. Later changes move the rows of the other unreleased batches.

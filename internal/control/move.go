@@ -29,7 +29,7 @@ func (s *Service) MayRescheduleCampaign(ctx context.Context, c campaign.Campaign
 		err = s.checkMove(c, due, plan)
 	}
 	if err == nil {
-		err = explain(s.Store.CheckMove(ctx, c, due))
+		err = refusal(s.Store.CheckMove(ctx, c, due))
 	}
 	return due, err
 }
@@ -56,7 +56,7 @@ func (s *Service) RescheduleCampaign(ctx context.Context, id campaign.ID, schedu
 	}
 	moved, ok, err := s.Store.RescheduleCampaign(ctx, c, due, due.Add(s.SweepDelay))
 	if err != nil {
-		return due, explain(err)
+		return due, refusal(err)
 	}
 	if !ok {
 		return due, s.whyUnmoved(ctx, id, due, plan)

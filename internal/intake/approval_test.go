@@ -203,7 +203,7 @@ func TestApproval_NoLongerGood(t *testing.T) {
 		err    error            // of a confirmation
 	}{
 		"template changed": {func(d *desk) { d.version = 2 }, submission.StateReady, intake.ErrChanged},
-		"time passed":      {func(d *desk) { d.sub.Schedule = noon.Add(-time.Hour).Format(time.RFC3339) }, submission.StateReady, intake.ErrTooLate},
+		"time passed":      {func(d *desk) { d.sub.Schedule = noon.Add(-time.Hour).Format(time.RFC3339) }, submission.StateReady, intake.ErrScheduleMissed},
 		"no budget":        {func(d *desk) { d.spent = 69 }, submission.StateApproval, intake.ErrOverBudget},
 	} {
 		d := newDesk(submission.StateApproval, "")

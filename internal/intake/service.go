@@ -63,8 +63,8 @@ func (s *Service) Submission(ctx context.Context, id campaign.ID) (submission.Su
 	return moved(ctx, s.Store, sub)
 }
 
-// TooLate reports whether it is too late for the schedule of a campaign that has not begun.
-func (s *Service) TooLate(sub submission.Submission) bool {
+// ScheduleMissed reports whether the schedule has passed or is too close, of a campaign that has not begun.
+func (s *Service) ScheduleMissed(sub submission.Submission) bool {
 	due, err := localtime.Parse(sub.Schedule)
 	return sub.Schedule != "" && sub.Sending.Parts == 0 && (err != nil || due.Before(s.Now().Add(s.Lead)))
 }

@@ -40,7 +40,7 @@ func (d Decider) Decide(m campaign.Message, now time.Time) Decision {
 		return end(campaign.OutcomeFailed, campaign.CodeErased)
 	case d.Batch.Cancelled():
 		return end(campaign.OutcomeStopped, campaign.CodeCancelled)
-	case d.Batch.TooLate(now):
+	case d.Batch.PastLastSend(now):
 		return end(campaign.OutcomeExpired, d.lateCode(m))
 	case !why.None():
 		return Decision{End, campaign.OutcomeFailed, why.Code, why.List}
@@ -65,7 +65,7 @@ func (d Decider) EndsUnread(now time.Time) (Decision, bool) {
 	switch {
 	case d.Batch.Cancelled():
 		return end(campaign.OutcomeStopped, campaign.CodeCancelled), true
-	case d.Batch.TooLate(now) && !d.Hours.Limited():
+	case d.Batch.PastLastSend(now) && !d.Hours.Limited():
 		return end(campaign.OutcomeExpired, campaign.CodeNotAfterPassed), true
 	}
 	return Decision{}, false

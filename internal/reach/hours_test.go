@@ -235,7 +235,7 @@ func TestNextCheck_TooLate(t *testing.T) {
 	t.Parallel()
 	b := campaign.Batch{NotAfter: night.Add(time.Hour)}
 	next := usual().HoursFor(campaign.Promotion, nil).NextCheck(b, window.Set(0).With(window.SaoPaulo), night)
-	if !b.TooLate(next) || b.TooLate(next.Add(-time.Millisecond)) {
+	if !b.PastLastSend(next) || b.PastLastSend(next.Add(-time.Millisecond)) {
 		t.Errorf("checked at %v, want the first instant that is too late for %v", next, b.NotAfter)
 	}
 }

@@ -185,7 +185,7 @@ func (s *Sender) sendable(ctx context.Context, ref campaign.BatchRef) (b campaig
 }
 
 func (s *Sender) newRun(ctx context.Context, b campaign.Batch, route outgoing.Route) (r *run, ok bool, err error) {
-	template, err := s.templates.Of(ctx, s.Store, b, s.Now())
+	template, err := s.templates.OfBatch(ctx, s.Store, b, s.Now())
 	if err != nil {
 		return nil, false, fmt.Errorf("send: %w", err)
 	}

@@ -167,7 +167,7 @@ func (d *Service) CheckEndpoint(ctx context.Context, tenant, id string) error {
 }
 
 func explainEndpoint(tenant, id string, err error) error {
-	return explain(err, "tenant %s has no endpoint %s: list what it has", shorten(tenant), shorten(id))
+	return orMissing(err, "tenant %s has no endpoint %s: list what it has", shorten(tenant), shorten(id))
 }
 
 // checkAddress validates an endpoint's URL. Its errors never contain the URL, which may

@@ -158,7 +158,7 @@ func (c *company) FirstLines(context.Context, submission.Submission, int) ([]sub
 	return c.leftOut, nil
 }
 
-func (c *company) TooLate(submission.Submission) bool { return c.late }
+func (c *company) ScheduleMissed(submission.Submission) bool { return c.late }
 
 func (c *company) Quote(context.Context, submission.Submission) (intake.Quote, error) {
 	return c.quote, nil
@@ -424,7 +424,7 @@ func TestConfirm(t *testing.T) {
 		"many people":            {submission.StateReady, 3, nil, http.StatusSeeOther, "ask author@example.com approval.ask", ""},
 		"the rest after a stop":  {submission.StateInterrupted, 3, nil, http.StatusSeeOther, "send author@example.com campaign.dispatch", ""},
 		"something else changed": {submission.StateReady, 0, intake.ErrChanged, http.StatusConflict, "", "Something has changed"},
-		"too late":               {submission.StateReady, 0, intake.ErrTooLate, http.StatusConflict, "", "has passed or is too close"},
+		"too late":               {submission.StateReady, 0, intake.ErrScheduleMissed, http.StatusConflict, "", "has passed or is too close"},
 		"no budget":              {submission.StateReady, 0, intake.ErrOverBudget, http.StatusConflict, "", "has no room for this"},
 		"sent already":           {submission.StateSent, 0, intake.ErrState, http.StatusSeeOther, "", ""},
 		"discarded":              {submission.StateDiscarded, 0, intake.ErrState, http.StatusSeeOther, "", ""},

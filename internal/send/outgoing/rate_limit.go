@@ -139,7 +139,7 @@ type Route struct {
 // Pauses reports whether the batch must wait for the end of a pause. Expired and cancelled batches do
 // not wait, so that their messages end.
 func (r Route) Pauses(b campaign.Batch, now time.Time) bool {
-	return r.PauseOf(b) != "" && !b.TooLate(now) && !b.Cancelled()
+	return r.PauseOf(b) != "" && !b.PastLastSend(now) && !b.Cancelled()
 }
 
 // PauseOf returns what pauses the batch: a Pause, "campaign", or "".
