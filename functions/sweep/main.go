@@ -22,7 +22,7 @@ import (
 
 // event is an event of a schedule.
 type event struct {
-	sweep.Part
+	sweep.Section
 
 	UnusedSegments bool `json:"unusedSegments"` // delete unused segments of lists, and nothing else
 }
@@ -51,6 +51,6 @@ func handler(c app.Config) lambda.Handler {
 			_, err := cleaner.Clean(ctx)
 			return err
 		}
-		return sweeper.Sweep(ctx, e.Part)
+		return sweeper.Sweep(ctx, e.Section)
 	})
 }

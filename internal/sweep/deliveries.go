@@ -13,13 +13,13 @@ import (
 )
 
 // sweepDeliveries starts to queue the due deliveries of the Webhooks table, all shards of
-// the part in parallel. The returned function waits for the result. The work stops shortly
+// the section in parallel. The returned function waits for the result. The work stops shortly
 // before the end of ctx.
-func (s *Sweeper) sweepDeliveries(ctx context.Context, part Part) (wait func() []*shardSweep) {
+func (s *Sweeper) sweepDeliveries(ctx context.Context, section Section) (wait func() []*shardSweep) {
 	var sweeps []*shardSweep
 	var shards sync.WaitGroup
 	for shard := range s.DeliveryShards {
-		if !part.sweeps(shard) {
+		if !section.sweeps(shard) {
 			continue
 		}
 		r := &shardSweep{sweeper: s, shard: shard, actions: map[action]int{}}

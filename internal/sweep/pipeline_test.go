@@ -216,7 +216,7 @@ func (w *pipeline) run(b campaign.Batch, until time.Duration) campaign.Batch {
 			return now
 		}
 		w.advance(w.idle(end))
-		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
+		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Section{}) })
 	}
 	return w.batch(b)
 }

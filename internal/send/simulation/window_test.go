@@ -254,7 +254,7 @@ func (o *windowSimulation) run(most time.Duration) {
 		o.poll(o.t, senders[0], &calls)
 		if time.Since(swept) >= time.Minute {
 			swept = time.Now()
-			o.must(w.Sweep(o.t.Context(), sweep.Part{}))
+			o.must(w.Sweep(o.t.Context(), sweep.Section{}))
 		}
 		step := 100 * time.Millisecond
 		if o.idle() {
