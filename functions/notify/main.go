@@ -11,10 +11,10 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/netguard"
 )
 
 // connections is the number of idle connections that are kept to one endpoint.

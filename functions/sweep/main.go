@@ -22,7 +22,7 @@ import (
 
 // event is an event of a schedule.
 type event struct {
-	sweep.Part
+	sweep.Section
 
 	UnusedSegments bool `json:"unusedSegments"` // delete unused segments of lists, and nothing else
 }
@@ -38,7 +38,7 @@ func handler(c app.Config) lambda.Handler {
 		Expire:   (&expiry.Expirer{Store: stores, Now: time.Now}).ExpireIfDue,
 		Recount:  (&recount.Recounter{Store: stores, Now: time.Now}).Recount,
 		Releases: sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
-		Frames:   frames, Queued: frames.Waiting,
+		Frames:   frames, Queued: frames.Queued,
 		Notify:  sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
 		Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now),
 		Intake:  sqs.New(c.AWS, c.IntakeQueueURL, time.Now),
@@ -51,6 +51,6 @@ func handler(c app.Config) lambda.Handler {
 			_, err := cleaner.Clean(ctx)
 			return err
 		}
-		return sweeper.Sweep(ctx, e.Part)
+		return sweeper.Sweep(ctx, e.Section)
 	})
 }

@@ -27,7 +27,7 @@ func Start(wire func(c Config) lambda.Handler) {
 		content.AllowLoopback()
 	}
 	slog.SetDefault(config.Logger(os.Stderr, c.LogLevel))
-	lambda.Start(metrics.Of(wire(c).Invoke, os.Stdout, time.Now))
+	lambda.Start(metrics.NewHandler(wire(c).Invoke, os.Stdout, time.Now))
 }
 
 // Tables returns the tables that the environment names.

@@ -200,13 +200,13 @@ func TestSweep_RulesOfAllParts(t *testing.T) {
 			parts[input.Value] = true
 		}
 	}
-	for part := range dynamo.DueParts {
-		if input := fmt.Sprintf(`{"part":%d,"of":%d}`, part, dynamo.DueParts); !parts[input] {
+	for part := range dynamo.DueSections {
+		if input := fmt.Sprintf(`{"part":%d,"of":%d}`, part, dynamo.DueSections); !parts[input] {
 			t.Errorf("no rule sweeps %s: %v", input, parts)
 		}
 	}
 	const unused = `{"unusedSegments":true}`
-	if len(parts) != dynamo.DueParts+1 || !parts[unused] {
-		t.Errorf("%d rules, want %d and %s: %v", len(parts), dynamo.DueParts, unused, parts)
+	if len(parts) != dynamo.DueSections+1 || !parts[unused] {
+		t.Errorf("%d rules, want %d and %s: %v", len(parts), dynamo.DueSections, unused, parts)
 	}
 }

@@ -176,8 +176,8 @@ func TestTexts_Retention(t *testing.T) {
 			`kept for (\d+ days)`: campaign.Retention, `por (\d+ dias)`: campaign.Retention,
 			`shown for (\d+ days)`: campaign.EventLife, `respostas ficam (\d+ dias)`: campaign.EventLife,
 		},
-		"internal/dashboard/contacts/texts.json": {`last (\d+ days)`: campaign.EventLife, `últimos (\d+ dias)`: campaign.EventLife},
-		"internal/dashboard/audit/texts.json":    {`last (\d+ days)`: campaign.AuditLife, `últimos (\d+ dias)`: campaign.AuditLife},
+		"internal/dashboard/people/texts.json": {`last (\d+ days)`: campaign.EventLife, `últimos (\d+ dias)`: campaign.EventLife},
+		"internal/dashboard/audit/texts.json":  {`last (\d+ days)`: campaign.AuditLife, `últimos (\d+ dias)`: campaign.AuditLife},
 		"internal/dashboard/webhooks/texts.json": {
 			`failed attempt for (\d+ days)`: campaign.FailureLife, `failures for (\d+ days)`: campaign.FailureLife,
 			`com falha por (\d+ dias)`: campaign.FailureLife, `as falhas por (\d+ dias)`: campaign.FailureLife,

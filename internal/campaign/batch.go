@@ -259,14 +259,14 @@ func (b Batch) CountClosed(outcome func(index int) Outcome) []window.Count {
 	if b.Waits.Zones == 0 {
 		return nil
 	}
-	waiting := map[window.Zone]int{}
+	closed := map[window.Zone]int{}
 	for index := range b.Accepted {
 		zone, known := b.ZoneOf(index)
 		if outcome(index) == "" && (b.Waits.Zones.Has(zone) || !known) {
-			waiting[zone]++
+			closed[zone]++
 		}
 	}
-	return window.Counts(waiting)
+	return window.Counts(closed)
 }
 
 // MaxNeverOpen is how long messages wait after it was seen that their send window never opens. Then they end.
@@ -346,8 +346,10 @@ func LastSend(notAfter time.Time) time.Time {
 // LastSend returns the last instant at which the batch's messages can be sent, zero for no limit.
 func (b Batch) LastSend() time.Time { return LastSend(b.NotAfter) }
 
-// TooLate reports whether the batch's LastSend has passed.
-func (b Batch) TooLate(now time.Time) bool { return !b.NotAfter.IsZero() && now.After(b.LastSend()) }
+// PastLastSend reports whether the batch's LastSend has passed.
+func (b Batch) PastLastSend(now time.Time) bool {
+	return !b.NotAfter.IsZero() && now.After(b.LastSend())
+}
 
 // CheckBy returns next, or the first instant at which the batch is too late if that is earlier.
 func (b Batch) CheckBy(next time.Time) time.Time {

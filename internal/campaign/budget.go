@@ -174,10 +174,10 @@ func (b Batch) Unused(outcome func(index int) Outcome) Money {
 	if b.Reserved == 0 {
 		return 0
 	}
-	return b.Reserved - b.Prices.Of(b.Delivered(outcome))
+	return b.Reserved - b.Prices.Cost(b.Delivered(outcome))
 }
 
-// MovePlan is the first change of a reschedule. Later changes move the rows of the other waiting batches.
+// MovePlan is the first change of a reschedule. Later changes move the rows of the other unreleased batches.
 type MovePlan struct {
 	Move   Move           // of the campaign
 	Now    []Batch        // whose rows change in the same transaction
@@ -186,19 +186,19 @@ type MovePlan struct {
 	limits Spending
 }
 
-// PlanMove plans to change the due time of a campaign's waiting batches. dates are the dates on which the
+// PlanMove plans to change the due time of a campaign's unreleased batches. dates are the dates on which the
 // budget books their reservations then, by BatchID. Until the rows of all batches have changed, the
 // reservations of the others are on both days.
 func PlanMove(c Campaign, due time.Time, limits Spending, dates map[string]string) MovePlan {
-	waiting := c.Unreleased()
-	now := waiting[:min(len(waiting), MovedAtOnce)]
-	rest := waiting[len(now):]
+	unreleased := c.Unreleased()
+	now := unreleased[:min(len(unreleased), MovedAtOnce)]
+	rest := unreleased[len(now):]
 	p := MovePlan{
-		Move: Move{Due: due, Revision: c.Move.Revision + 1, Batches: c.BatchCount, Open: len(rest) > 0, Held: SumByDate(rest, dates)},
+		Move: Move{Due: due, Revision: c.Move.Revision + 1, Batches: c.BatchCount, Open: len(rest) > 0, Reserved: SumByDate(rest, dates)},
 		Now:  now, limits: limits,
 	}
-	booked := reserveAll(SumByDate(waiting, dates))
-	p.costs = sumChanges(append(ReleaseAll(waiting), booked...))
+	booked := reserveAll(SumByDate(unreleased, dates))
+	p.costs = sumChanges(append(ReleaseAll(unreleased), booked...))
 	p.Budget = p.within(sumChanges(append(ReleaseAll(now), booked...)))
 	return p
 }

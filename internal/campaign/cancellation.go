@@ -23,5 +23,5 @@ func (c Campaign) Cancellation() Cancellation {
 // Unsent returns the number of messages that had not been sent.
 func (c Cancellation) Unsent() int { return c.Stopped + c.Stopping }
 
-// TooLate reports whether messages had been sent, and nothing was left to stop.
-func (c Cancellation) TooLate() bool { return c.Sent > 0 && c.Unsent()+c.NotAccepted == 0 }
+// NothingToStop reports whether messages had been sent, and nothing was left to stop.
+func (c Cancellation) NothingToStop() bool { return c.Sent > 0 && c.Unsent()+c.NotAccepted == 0 }

@@ -40,8 +40,8 @@ func (h LedgerSummary) DayCounts() DayCounts {
 	n := h.Counts
 	c := DayCounts{Read: n[OutcomeRead]}
 	c.Delivered = c.Read + n[OutcomeDelivered]
-	c.Sent = c.Delivered + n[OutcomeSent] + n[OutcomeRevoked] + n[OutcomeExpired] - h.TooLate()
-	c.NotSent = n[OutcomeStopped] + h.OptedOut() + h.Suppressed() + h.TooLate()
+	c.Sent = c.Delivered + n[OutcomeSent] + n[OutcomeRevoked] + n[OutcomeExpired] - h.ExpiredUnsent()
+	c.NotSent = n[OutcomeStopped] + h.OptedOut() + h.Suppressed() + h.ExpiredUnsent()
 	c.Failed = n[OutcomeFailed] + n[OutcomeExpired] + n[OutcomeRevoked] + n[OutcomeStopped] - c.NotSent
 	return c
 }

@@ -19,15 +19,15 @@ type Move struct {
 	Revision int  // number of changes
 	Batches  int  // of the campaign at that time; later batches keep their own due time
 	Open     bool // whether the rows of some batches are still to be changed
-	// Held is what is reserved for batches whose rows are still to be changed, by the new date.
+	// Reserved is what is reserved for batches whose rows are still to be changed, by the new date.
 	// They also keep their reservation of the old day until then.
-	Held map[string]Money
+	Reserved map[string]Money
 	// Hours are the tenant's sending hours by which the dates were found, as the store encodes them; nil without
 	// hours, and if the move is not open. Hours that are saved meanwhile do not change a date.
 	Hours []byte
 }
 
-// Applied returns the batch with the due time of the move, if the batch waits and its row is older than the move.
+// Applied returns the batch with the due time of the move, if the batch is unreleased and its row is older than the move.
 func (m Move) Applied(b Batch) Batch {
 	if b.State == BatchPending && b.Ordinal <= m.Batches && b.Moves < m.Revision {
 		b.Due, b.Scheduled, b.Unmoved = m.Due, true, true
@@ -72,13 +72,13 @@ func (c Campaign) Plan() string {
 	return Digest(plan.String())
 }
 
-// WaitsFor reports whether batches wait, all of them for the due time.
+// WaitsFor reports whether batches are unreleased, all of them until the due time.
 func (c Campaign) WaitsFor(due time.Time) bool {
-	waiting := c.Unreleased()
-	for _, b := range waiting {
+	unreleased := c.Unreleased()
+	for _, b := range unreleased {
 		if b.Due.UnixMilli() != due.UnixMilli() {
 			return false
 		}
 	}
-	return len(waiting) > 0
+	return len(unreleased) > 0
 }

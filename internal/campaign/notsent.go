@@ -21,8 +21,8 @@ func (h LedgerSummary) Suppressed() (messages int) {
 	return min(messages, h.Counts[OutcomeFailed])
 }
 
-// TooLate returns the number of messages that were not sent because NotAfter passed before, or no send window opened.
-func (h LedgerSummary) TooLate() int { return h.ended(neverSent, windowClosed) }
+// ExpiredUnsent returns the number of messages that were not sent because NotAfter passed before, or no send window opened.
+func (h LedgerSummary) ExpiredUnsent() int { return h.ended(neverSent, windowClosed) }
 
 // ended returns the number of messages that ended for reasons of one outcome. Their counts in Reasons include
 // messages that were delivered later.

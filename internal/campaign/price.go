@@ -108,8 +108,8 @@ type Prices struct{ Basic, Single Money }
 // Set reports whether there are prices.
 func (p Prices) Set() bool { return p != Prices{} }
 
-// Of returns the price of the messages.
-func (p Prices) Of(n ClassCounts) Money { return Money(n.Basic)*p.Basic + Money(n.Single)*p.Single }
+// Cost returns the price of the messages.
+func (p Prices) Cost(n ClassCounts) Money { return Money(n.Basic)*p.Basic + Money(n.Single)*p.Single }
 
 // ClassCounts are numbers of messages by billing class.
 type ClassCounts struct {
@@ -164,8 +164,8 @@ func (c Classes) basic(index int) bool {
 	return index/8 < len(c.Bits) && c.Bits[index/8]&(1<<(index%8)) != 0
 }
 
-// Of returns the class of the message at an index.
-func (c Classes) Of(index int) ClassCounts {
+// At returns the class of the message at an index.
+func (c Classes) At(index int) ClassCounts {
 	if c.basic(index) {
 		return ClassCounts{Basic: 1}
 	}

@@ -85,8 +85,8 @@ func (p BatchProgress) NeverGo() (messages int) {
 	return messages
 }
 
-// GoesAt returns when the first message of a batch goes that is not released.
-func (p BatchProgress) GoesAt() time.Time {
+// FirstGoes returns when the first message of a batch goes that is not released.
+func (p BatchProgress) FirstGoes() time.Time {
 	if p.Goes.IsZero() {
 		return p.Due
 	}

@@ -117,7 +117,7 @@ func TestPlanMove_SeveralDates(t *testing.T) {
 		dates[strconv.Itoa(campaign.MovedAtOnce+ordinal+1)] = "2026-11-30"
 	}
 	p := campaign.PlanMove(c, time.Date(2026, 12, 1, 1, 0, 0, 0, time.UTC), campaign.Spending{Day: 90, Month: 1000}, dates)
-	if diff := cmp.Diff(map[string]campaign.Money{"2026-11-30": 10, "2026-12-01": 10}, p.Move.Held); diff != "" {
+	if diff := cmp.Diff(map[string]campaign.Money{"2026-11-30": 10, "2026-12-01": 10}, p.Move.Reserved); diff != "" {
 		t.Errorf("held (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]campaign.BudgetChange{
@@ -157,7 +157,7 @@ func TestPlanMove(t *testing.T) {
 		t.Errorf("%d batches move at once, want %d", len(p.Now), campaign.MovedAtOnce)
 	}
 	if diff := cmp.Diff(campaign.Move{
-		Due: due, Revision: 1, Batches: campaign.MovedAtOnce + more, Open: true, Held: map[string]campaign.Money{"2026-12-01": more},
+		Due: due, Revision: 1, Batches: campaign.MovedAtOnce + more, Open: true, Reserved: map[string]campaign.Money{"2026-12-01": more},
 	}, p.Move); diff != "" {
 		t.Errorf("move (-want +got):\n%s", diff)
 	}

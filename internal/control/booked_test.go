@@ -18,7 +18,7 @@ const (
 // putHours saves the usual hours of promotions, at a revision.
 func (d *service) putHours(revision int, holidays ...string) {
 	d.t.Helper()
-	d.must(d.store.SaveSendPolicy(d.t.Context(), d.id.Tenant, reach.Policy{
+	d.must(d.store.SaveTenantHours(d.t.Context(), d.id.Tenant, reach.TenantHours{
 		Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}, Holidays: holidays, Revision: revision,
 	}))
 }
@@ -152,7 +152,7 @@ func TestMove_HoursSavedBeforeTheLastRows(t *testing.T) {
 	d.wantReserved("2037-11-30", "1.00")
 	d.wantReserved("2037-12-01", "82.00")
 	d.wantReserved("2037-12-02", "0.00")
-	if c := d.campaign(); c.Move.Open || c.Move.Hours != nil || c.Move.Held != nil {
+	if c := d.campaign(); c.Move.Open || c.Move.Hours != nil || c.Move.Reserved != nil {
 		t.Errorf("the move is left as %+v", c.Move)
 	}
 }

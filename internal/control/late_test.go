@@ -33,8 +33,8 @@ func TestCancel_SaysWhatWasSent(t *testing.T) {
 			for range 2 { // the same again
 				done, err := d.service.Cancel(t.Context(), d.id, false)
 				d.must(err)
-				if diff := cmp.Diff(control.Cancelled{Cancellation: test.want}, done); diff != "" || done.TooLate() != test.late {
-					t.Errorf("too late: %t; found (-want +got):\n%s", done.TooLate(), diff)
+				if diff := cmp.Diff(control.Cancelled{Cancellation: test.want}, done); diff != "" || done.NothingToStop() != test.late {
+					t.Errorf("too late: %t; found (-want +got):\n%s", done.NothingToStop(), diff)
 				}
 			}
 			d.record(b, campaign.OutcomeStopped, test.sent, 2)

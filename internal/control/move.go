@@ -29,12 +29,12 @@ func (s *Service) MayRescheduleCampaign(ctx context.Context, c campaign.Campaign
 		err = s.checkMove(c, due, plan)
 	}
 	if err == nil {
-		err = explain(s.Store.CheckMove(ctx, c, due))
+		err = refusal(s.Store.CheckMove(ctx, c, due))
 	}
 	return due, err
 }
 
-// RescheduleCampaign reschedules all waiting batches of a campaign, or none. plan is the
+// RescheduleCampaign reschedules all unreleased batches of a campaign, or none. plan is the
 // campaign.Plan that the caller has seen. schedule has the format of a dispatch call. A refused
 // call returns a *httpapi.Problem.
 func (s *Service) RescheduleCampaign(ctx context.Context, id campaign.ID, schedule, plan string) (time.Time, error) {
@@ -56,7 +56,7 @@ func (s *Service) RescheduleCampaign(ctx context.Context, id campaign.ID, schedu
 	}
 	moved, ok, err := s.Store.RescheduleCampaign(ctx, c, due, due.Add(s.SweepDelay))
 	if err != nil {
-		return due, explain(err)
+		return due, refusal(err)
 	}
 	if !ok {
 		return due, s.whyUnmoved(ctx, id, due, plan)
@@ -88,16 +88,16 @@ func (s *Service) checkAfter(due time.Time) time.Time { return due.Add(s.SweepDe
 
 // checkMove returns the *httpapi.Problem of a campaign that cannot be rescheduled to due.
 func (s *Service) checkMove(c campaign.Campaign, due time.Time, plan string) error {
-	waiting := c.Unreleased()
+	unreleased := c.Unreleased()
 	switch {
 	case !c.CancelledAt.IsZero():
 		return cancelled()
-	case c.Started(), len(waiting) == 0:
+	case c.Started(), len(unreleased) == 0:
 		return httpapi.Refuse(http.StatusConflict, "/campaignId", "campaign_started", "the campaign is already being sent")
 	case plan != c.Plan() && !c.WaitsFor(due): // a repeated call changes nothing
 		return httpapi.Refuse(http.StatusConflict, "/campaignId", "campaign_changed", "the campaign was changed in between")
 	}
-	for i, b := range waiting {
+	for i, b := range unreleased {
 		if err := checkDue(b, due); err != nil {
 			return err
 		}

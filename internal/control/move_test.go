@@ -412,7 +412,7 @@ func (d *service) updateMeta(update string, values dynamo.Item) dynamo.Item {
 func TestMove_ClosedByThePreviousVersion(t *testing.T) {
 	t.Parallel()
 	d, batches := large(t)
-	hours, err := json.Marshal(reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
+	hours, err := json.Marshal(reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
 	d.must(err)
 	d.updateMeta("SET movingHours = :hours", dynamo.Item{":hours": &types.AttributeValueMemberB{Value: hours}})
 	d.service.Store = crashing{d.store}

@@ -85,7 +85,7 @@ func (s *Service) pause(ctx context.Context, c campaign.Campaign) (campaign.Camp
 		return c, httpapi.NoCampaign()
 	}
 	if err != nil {
-		return c, explain(err)
+		return c, refusal(err)
 	}
 	slog.InfoContext(ctx, "campaign paused", "tenant", c.Tenant, "campaign_id", c.CampaignID)
 	c.PausedAt = since
@@ -124,7 +124,7 @@ func (s *Service) Resume(ctx context.Context, id campaign.ID) (campaign.Campaign
 		return s.find(ctx, c.ID)
 	}
 	if err != nil {
-		return c, explain(err)
+		return c, refusal(err)
 	}
 	c.PausedAt = time.Time{}
 	slog.InfoContext(ctx, "campaign resumed", "tenant", c.Tenant, "campaign_id", c.CampaignID)

@@ -19,7 +19,7 @@ func (d *service) holds(b campaign.Batch) bool {
 	d.must(d.store.SaveAgent(d.t.Context(), campaign.Agent{ID: "agent-" + d.id.Tenant}))
 	route, err := d.store.Route(d.t.Context(), d.id.Tenant, "agent-"+d.id.Tenant)
 	d.must(err)
-	return route.Holds(b, noon)
+	return route.Pauses(b, noon)
 }
 
 func (d *service) calls(want map[string]string, paths ...string) {

@@ -80,7 +80,7 @@ func (s *Service) MayRescheduleBatch(ctx context.Context, c campaign.Campaign, b
 	if err != nil {
 		return b, err
 	}
-	err = explain(s.Store.CheckReservation(ctx, b, due))
+	err = refusal(s.Store.CheckReservation(ctx, b, due))
 	b.Due, b.Scheduled = due, true
 	return b, err
 }
@@ -182,7 +182,7 @@ func (s *Service) move(ctx context.Context, b campaign.Batch, due time.Time) err
 			b, moved, err = s.readUnmoved(ctx, b, due)
 		}
 		if err != nil {
-			return explain(err)
+			return refusal(err)
 		}
 		if moved {
 			b.Due, b.Scheduled = due, true

@@ -95,7 +95,7 @@ func (s *Service) find(ctx context.Context, id campaign.ID) (campaign.Campaign, 
 	if errors.Is(err, campaign.ErrNotFound) {
 		return s.Unsent(ctx, id)
 	}
-	return c, explain(err)
+	return c, refusal(err)
 }
 
 type cancelAnswer struct {
@@ -197,8 +197,8 @@ func (s *Service) queue(ctx context.Context, id campaign.ID, delay time.Duration
 	return nil
 }
 
-// explain returns a *httpapi.Problem for an exceeded budget and a lost race.
-func explain(err error) error {
+// refusal returns a *httpapi.Problem for an exceeded budget and a lost race.
+func refusal(err error) error {
 	full, exceeded := errors.AsType[*campaign.BudgetError](err)
 	switch {
 	case err == nil:

@@ -113,24 +113,24 @@ func TestBooked_Limits(t *testing.T) {
 func TestBooked_HoursSavedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		before, after reach.Policy
+		before, after reach.TenantHours
 		lost          bool
 		date          string
 	}{
-		"first hours, lost race":   {reach.Policy{}, usualPolicy(), true, "2037-12-01"},
-		"first hours":              {reach.Policy{}, usualPolicy(), false, "2037-11-30"},
-		"hours removed, lost race": {usualPolicy(), reach.Policy{}, true, "2037-11-30"},
-		"hours removed":            {usualPolicy(), reach.Policy{}, false, "2037-12-01"},
+		"first hours, lost race":   {reach.TenantHours{}, usualPolicy(), true, "2037-12-01"},
+		"first hours":              {reach.TenantHours{}, usualPolicy(), false, "2037-11-30"},
+		"hours removed, lost race": {usualPolicy(), reach.TenantHours{}, true, "2037-11-30"},
+		"hours removed":            {usualPolicy(), reach.TenantHours{}, false, "2037-12-01"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			b.billing("0.05", "0.05")
 			b.at(lastEvening)
-			b.must(b.store.SaveSendPolicy(t.Context(), b.tenant, test.before))
+			b.must(b.store.SaveTenantHours(t.Context(), b.tenant, test.before))
 			test.after.Revision = 1
 			b.Store = &changing{b.store, func() error {
-				b.must(b.store.SaveSendPolicy(t.Context(), b.tenant, test.after))
+				b.must(b.store.SaveTenantHours(t.Context(), b.tenant, test.after))
 				if test.lost {
 					return campaign.ErrLostRace
 				}
@@ -186,7 +186,7 @@ func TestBooked_ThreeZones(t *testing.T) {
 	b := newBench(t)
 	policy := usualPolicy()
 	policy.Holidays = []string{"12-01"}
-	b.must(b.store.SaveSendPolicy(t.Context(), b.tenant, policy))
+	b.must(b.store.SaveTenantHours(t.Context(), b.tenant, policy))
 	b.billing("1", "1")
 	b.at(lastEvening.AddDate(0, 0, -1))
 	call := b.asked(func(c *dispatch.Call) { c.Schedule = lastEvening.Format(time.RFC3339) })

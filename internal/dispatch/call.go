@@ -61,7 +61,7 @@ type Verdict struct {
 	Withheld    []Withheld // in the order of the call
 	InvalidURLs []int      // indexes of the messages with a URL that is not https
 	Classes     campaign.ClassCounts
-	Priced      bool             // there are prices
+	Priced      bool // there are prices
 	Price       campaign.Money
 	Budget      *campaign.BudgetFigures // nil without limits
 }

@@ -16,7 +16,7 @@ type bill struct {
 	budget  *campaign.Budget // nil without a limit
 }
 
-func (b bill) cost() campaign.Money { return b.prices.Of(b.counts) }
+func (b bill) cost() campaign.Money { return b.prices.Cost(b.counts) }
 
 // faults returns the fault of a call that exceeds the budget.
 func (b bill) faults() (found faults) {

@@ -98,7 +98,7 @@ func TestServeDispatch_Classes(t *testing.T) {
 	b.billing("", "")
 	b.post(b.body(fields{"templateId": b.template, "messages": sizes(1, 161, 2)})).accepted(t)
 	batch := b.handoffs.batches[0]
-	if n := batch.ClassCounts(); n != (campaign.ClassCounts{Basic: 2, Single: 1}) || batch.Prices.Of(n) != 200_000 || batch.Reserved != 0 {
+	if n := batch.ClassCounts(); n != (campaign.ClassCounts{Basic: 2, Single: 1}) || batch.Prices.Cost(n) != 200_000 || batch.Reserved != 0 {
 		t.Errorf("classes %+v, prices %+v, reserved %s", n, batch.Prices, batch.Reserved)
 	}
 	outcomes := []campaign.Outcome{campaign.OutcomeRead, campaign.OutcomeDelivered, campaign.OutcomeFailed}

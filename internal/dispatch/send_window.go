@@ -135,7 +135,7 @@ var dayNames = [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday
 
 // checkSendWindow adds the fault of a window that has nothing in common with the tenant's: on a day that the call
 // names, or on all days.
-func (f *faults) checkSendWindow(asked sendWindow, p reach.Policy, t campaign.Traffic) {
+func (f *faults) checkSendWindow(asked sendWindow, p reach.TenantHours, t campaign.Traffic) {
 	rule, ruled := p.Rule(t)
 	if asked.week == nil || !ruled {
 		return
@@ -158,7 +158,7 @@ func (c *call) hours(state acceptance.State) reach.Hours {
 	if t == nil || t.Tenant != c.tenant || c.asked.Test || state.Meta != nil && state.Meta.Test {
 		return reach.Hours{}
 	}
-	return state.Policy.HoursFor(t.Traffic, c.req.sendWindow.week)
+	return state.Hours.HoursFor(t.Traffic, c.req.sendWindow.week)
 }
 
 // sortByZone sorts the messages of a call by time zone if a send window applies, so that most frames have one zone.

@@ -31,11 +31,11 @@ func inZones() []fields {
 // putRule gives the tenant the usual rule for promotions.
 func (b *bench) putRule() {
 	b.t.Helper()
-	b.must(b.store.SaveSendPolicy(b.t.Context(), b.tenant, usualPolicy()))
+	b.must(b.store.SaveTenantHours(b.t.Context(), b.tenant, usualPolicy()))
 }
 
-func usualPolicy() reach.Policy {
-	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
+func usualPolicy() reach.TenantHours {
+	return reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
 }
 
 func at(day, hour, minute int) time.Time {
@@ -71,7 +71,7 @@ func TestSendWindow_DryRun(t *testing.T) {
 func TestSendWindow_NotForThisTraffic(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.must(b.store.SaveSendPolicy(t.Context(), b.tenant, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Transaction: reach.Usual()}}))
+	b.must(b.store.SaveTenantHours(t.Context(), b.tenant, reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Transaction: reach.Usual()}}))
 	b.post(b.body(fields{"messages": inZones()})).accepted(t)
 	if got := b.handoffs.batches[0]; got.Zones != nil || got.SendWindow != nil {
 		t.Errorf("the batch has %+v, %+v", got.Zones, got.SendWindow)
@@ -120,19 +120,19 @@ func TestSendWindow_ChangedDuringLostRace(t *testing.T) {
 		return []window.Count{{Zone: window.SaoPaulo, Messages: saoPaulo}, {Zone: window.Manaus, Messages: manaus}, {Zone: window.RioBranco, Messages: 1}}
 	}
 	for name, test := range map[string]struct {
-		before, after reach.Policy
+		before, after reach.TenantHours
 		uids          []string
 		zones         []window.Count
 		short         int // the index of the only message of the basic class, sampa
 	}{
-		"first hours":   {reach.Policy{}, usualPolicy(), []string{"porto", "sampa", "manaus", "acre"}, zones(2, 1), 1},
-		"hours removed": {usualPolicy(), reach.Policy{}, []string{"manaus", "porto", "sampa", "acre"}, nil, 2},
+		"first hours":   {reach.TenantHours{}, usualPolicy(), []string{"porto", "sampa", "manaus", "acre"}, zones(2, 1), 1},
+		"hours removed": {usualPolicy(), reach.TenantHours{}, []string{"manaus", "porto", "sampa", "acre"}, nil, 2},
 		"another zone":  {usualPolicy(), inManaus, []string{"sampa", "manaus", "porto", "acre"}, zones(1, 2), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			save := func(p reach.Policy) { b.must(b.store.SaveSendPolicy(t.Context(), b.tenant, p)) }
+			save := func(p reach.TenantHours) { b.must(b.store.SaveTenantHours(t.Context(), b.tenant, p)) }
 			save(test.before)
 			test.after.Revision = 1 // it follows the first one
 			b.Store = &changing{b.Store, func() error { save(test.after); return campaign.ErrLostRace }}

@@ -35,7 +35,7 @@ func (f *faults) checkTemplate(c *call, s acceptance.State) {
 		f.add("templateId", campaign.CodeTemplateChanged, "the template has another version than the checked one")
 	default:
 		f.checkVariables(c.req, t.Variables())
-		f.checkSendWindow(c.req.sendWindow, s.Policy, t.Traffic)
+		f.checkSendWindow(c.req.sendWindow, s.Hours, t.Traffic)
 	}
 }
 

@@ -24,7 +24,7 @@ func (s *Service) withheld(ctx context.Context, c *call, t *campaign.Template, s
 	accepted := 0
 	for i := range c.req.accepted {
 		if why := of(c.req.messages[i].number); !why.None() {
-			all = append(all, Withheld{i, why, c.bill.classes.Of(accepted)})
+			all = append(all, Withheld{i, why, c.bill.classes.At(accepted)})
 		}
 		accepted++
 	}
@@ -42,7 +42,7 @@ func (s *Service) addWithheld(ctx context.Context, c *call, t *campaign.Template
 		return fmt.Errorf("dry run: %w", err)
 	}
 	for why, messages := range countWithheld(all) {
-		price := c.bill.prices.Of(messages)
+		price := c.bill.prices.Cost(messages)
 		w := withheld{Code: why.Code, List: names[why.List], Messages: messages.Basic + messages.Single}
 		if a.Price != nil {
 			w.Price = &price

@@ -243,7 +243,7 @@ func TestService_LostTask(t *testing.T) {
 	e := c.create(export.Request{})
 	c.queue.tasks = nil
 	look := func() {
-		_, err := c.Of(t.Context(), c.id)
+		_, err := c.OfCampaign(t.Context(), c.id)
 		c.must(err)
 	}
 	look()

@@ -141,7 +141,7 @@ func TestService_RecipientsAreHidden(t *testing.T) {
 	if _, err := c.Open(t.Context(), e.ExportID+"."+e.Secret); problem(err) != "404 not_found" {
 		t.Errorf("the link: %s", problem(err))
 	}
-	all, err := c.Of(t.Context(), c.id)
+	all, err := c.OfCampaign(t.Context(), c.id)
 	c.must(err)
 	if len(all) > 0 {
 		t.Errorf("listed: %+v", all)

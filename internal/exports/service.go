@@ -204,9 +204,9 @@ func complete(q export.Request) (export.Request, error) {
 	return q, nil
 }
 
-// Of returns the exports of a campaign that have a link, newest first, and continues those
+// OfCampaign returns the exports of a campaign that have a link, newest first, and continues those
 // whose task was lost.
-func (s *Service) Of(ctx context.Context, id campaign.ID) ([]export.Export, error) {
+func (s *Service) OfCampaign(ctx context.Context, id campaign.ID) ([]export.Export, error) {
 	all, err := s.Store.Exports(ctx, id)
 	if err != nil {
 		return nil, err

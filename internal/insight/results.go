@@ -28,14 +28,14 @@ type Results struct {
 	Stopped   int // not sent, because they were cancelled before
 	OptedOut  int // not sent, because the recipient had opted out
 	// Suppressed messages were not sent, because their numbers are on lists.
-	Suppressed int
-	TooLate    int // not sent, because NotAfter passed before, or no send window opened
-	Tapped     int // messages with a tapped suggestion
-	Clicked    int // messages with a clicked link
-	Tappable   bool
-	Clickable  bool
-	Cost       campaign.Money // of the delivered messages with a price
-	Unpriced   int            // delivered messages without a price
+	Suppressed    int
+	ExpiredUnsent int // not sent, because NotAfter passed before, or no send window opened
+	Tapped        int // messages with a tapped suggestion
+	Clicked       int // messages with a clicked link
+	Tappable      bool
+	Clickable     bool
+	Cost          campaign.Money // of the delivered messages with a price
+	Unpriced      int            // delivered messages without a price
 
 	// OptOuts is the number of recipients who opted out themselves between the first message and OptOutsUntil, see
 	// OptOutsKnown. To those of OptedOut, no message was sent.
@@ -104,7 +104,7 @@ func (r *Results) add(b campaign.BatchProgress) {
 	r.Clicked += b.Head.Clicked
 	r.addCounts(b.Head)
 	if b.Prices.Set() {
-		r.Cost += b.Prices.Of(b.Billed())
+		r.Cost += b.Prices.Cost(b.Billed())
 	} else {
 		r.Unpriced += b.Head.DayCounts().Delivered
 	}
@@ -117,7 +117,7 @@ func (r *Results) addState(b campaign.BatchProgress) {
 	}
 	messages, goes := b.Closed()-b.NeverGo(), b.Goes
 	if b.State == campaign.BatchPending {
-		messages, goes = b.Accepted-b.NeverGo(), b.GoesAt()
+		messages, goes = b.Accepted-b.NeverGo(), b.FirstGoes()
 	}
 	r.ToGo += messages
 	if messages > 0 && (r.Next.IsZero() || !goes.IsZero() && goes.Before(r.Next)) {
@@ -145,7 +145,7 @@ func (r *Results) addCounts(head campaign.LedgerSummary) {
 	r.Stopped += head.Counts[campaign.OutcomeStopped]
 	r.OptedOut += head.OptedOut()
 	r.Suppressed += head.Suppressed()
-	r.TooLate += head.TooLate()
+	r.ExpiredUnsent += head.ExpiredUnsent()
 }
 
 // unanswered returns how many sent messages of a campaign that waits for nothing else have no delivery
@@ -182,7 +182,7 @@ func (r Results) ToCome() int { return r.NotAccepted - r.NeverAccepted }
 
 // NotSent returns the number of people to whom nothing was sent, and will not be.
 func (r Results) NotSent() int {
-	return r.Stopped + r.NeverAccepted + r.OptedOut + r.Suppressed + r.TooLate
+	return r.Stopped + r.NeverAccepted + r.OptedOut + r.Suppressed + r.ExpiredUnsent
 }
 
 // NeverWent reports whether the campaign was cancelled before its first message was sent.

@@ -95,7 +95,7 @@ func TestCampaign_Results(t *testing.T) {
 	}}
 	want := insight.Results{
 		At: now, Status: campaign.StatusSending, Batches: 2, First: now, Last: now.Add(time.Hour), TemplateID: "a", Templates: 2,
-		Accepted: 40, Sent: 1 + 5 + 1 + 1, Delivered: 5, Read: 3, Lost: 2, Stopped: 4, OptedOut: 2, TooLate: 2, Tapped: 2, Tappable: true, Unpriced: 5, ExpiresAt: now.Add(campaign.Retention),
+		Accepted: 40, Sent: 1 + 5 + 1 + 1, Delivered: 5, Read: 3, Lost: 2, Stopped: 4, OptedOut: 2, ExpiredUnsent: 2, Tapped: 2, Tappable: true, Unpriced: 5, ExpiresAt: now.Add(campaign.Retention),
 	}
 	if diff := cmp.Diff(want, insight.ResultsOf(c, now)); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)

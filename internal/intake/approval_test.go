@@ -31,7 +31,7 @@ type desk struct {
 	spent   campaign.Money            // on any day
 	month   map[string]campaign.Money // spent, as 2026-11
 	limit   campaign.Money            // of a month
-	policy  reach.Policy
+	policy  reach.TenantHours
 	rule    int // of approval
 }
 
@@ -56,7 +56,7 @@ func (d *desk) Spending(_ context.Context, _, date string) (campaign.Spending, e
 	return campaign.Spending{Day: d.spent, Month: d.month[campaign.MonthOf(date)]}, nil
 }
 
-func (d *desk) SendPolicy(context.Context, string) (reach.Policy, error) { return d.policy, nil }
+func (d *desk) TenantHours(context.Context, string) (reach.TenantHours, error) { return d.policy, nil }
 
 func (d *desk) ApprovalFrom(context.Context, string) (int, error) { return d.rule, nil }
 
@@ -203,7 +203,7 @@ func TestApproval_NoLongerGood(t *testing.T) {
 		err    error            // of a confirmation
 	}{
 		"template changed": {func(d *desk) { d.version = 2 }, submission.StateReady, intake.ErrChanged},
-		"time passed":      {func(d *desk) { d.sub.Schedule = noon.Add(-time.Hour).Format(time.RFC3339) }, submission.StateReady, intake.ErrTooLate},
+		"time passed":      {func(d *desk) { d.sub.Schedule = noon.Add(-time.Hour).Format(time.RFC3339) }, submission.StateReady, intake.ErrScheduleMissed},
 		"no budget":        {func(d *desk) { d.spent = 69 }, submission.StateApproval, intake.ErrOverBudget},
 	} {
 		d := newDesk(submission.StateApproval, "")
@@ -258,18 +258,18 @@ func quoted(q intake.Quote) (dates []string, exceeded bool) {
 // is 20:00 in Acre, and December 1 is a holiday.
 func TestQuote_ByHours(t *testing.T) {
 	t.Parallel()
-	usual := reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}, Holidays: []string{"12-01"}}
+	usual := reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}, Holidays: []string{"12-01"}}
 	parts := map[window.Set]campaign.ClassCounts{inSaoPaulo: {Basic: 6}, inAcre: {Single: 2}, inAcre | inSaoPaulo: {Single: 2}}
 	one := map[window.Set]campaign.ClassCounts{inSaoPaulo: {Basic: 6, Single: 4}}
 	for name, test := range map[string]struct {
-		policy   reach.Policy
+		policy   reach.TenantHours
 		parts    map[window.Set]campaign.ClassCounts
 		month    map[string]campaign.Money // spent of 100
 		want     []string
 		exceeded bool
 	}{
-		"without hours":             {reach.Policy{}, parts, nil, []string{"2037-11-30 0.000032"}, false},
-		"November is full":          {reach.Policy{}, parts, map[string]campaign.Money{"2037-11": 69}, []string{"2037-11-30 0.000032"}, true},
+		"without hours":             {reach.TenantHours{}, parts, nil, []string{"2037-11-30 0.000032"}, false},
+		"November is full":          {reach.TenantHours{}, parts, map[string]campaign.Money{"2037-11": 69}, []string{"2037-11-30 0.000032"}, true},
 		"one opening":               {usual, one, map[string]campaign.Money{"2037-11": 100}, []string{"2037-12-02 0.000032"}, false},
 		"one opening, no room":      {usual, one, map[string]campaign.Money{"2037-12": 69}, []string{"2037-12-02 0.000032"}, true},
 		"of the previous version":   {usual, nil, map[string]campaign.Money{"2037-12": 69}, []string{"2037-12-02 0.000032"}, true},
@@ -374,7 +374,7 @@ func TestQuote_IsWhatIsBooked(t *testing.T) {
 	c.must(c.store.SetBilling(t.Context(), c.tenant, campaign.Billing{
 		Prices: campaign.Prices{Basic: 50_000, Single: 100_000}, Limits: campaign.Spending{Day: 1_000_000, Month: 1_000_000},
 	}))
-	c.must(c.store.SaveSendPolicy(t.Context(), c.tenant, reach.Policy{
+	c.must(c.store.SaveTenantHours(t.Context(), c.tenant, reach.TenantHours{
 		Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}, Holidays: []string{"04-01"},
 	}))
 	const file = "Celular;Código;Nome\n11988880001;a;Ana\n11988880002;b;Bia\n" + // parts of two people

@@ -169,7 +169,7 @@ func (c *company) sweepOnly(sub submission.Submission) {
 		for c.now.Before(next) { // sweep finds nothing
 			c.now = c.now.Add(time.Minute)
 		}
-		c.must(sweeper.Sweep(c.t.Context(), sweep.Part{Part: shard, Of: dynamo.DueShards}))
+		c.must(sweeper.Sweep(c.t.Context(), sweep.Section{Number: shard, Of: dynamo.DueShards}))
 		c.run()
 	}
 	if now := c.stored(sub); now.Working() || now.DeletingFiles {

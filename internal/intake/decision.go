@@ -53,14 +53,14 @@ var judges = map[Choice]func(s *Service, ctx context.Context, d *decision) error
 
 // Why a step was not taken. Nothing was saved.
 var (
-	ErrState         = errors.New("the submission has another state")   // it has a state without this step
-	ErrDecided       = errors.New("the submission was decided before")  // by another person, or in another way
-	ErrChanged       = errors.New("the page showed another submission") // since the page was made
-	ErrNeedsApproval = errors.New("the campaign needs approval")
-	ErrOwn           = errors.New("another person has to approve the campaign")
-	ErrNotOwn        = errors.New("another person asked for the approval")
-	ErrTooLate       = errors.New("the time of sending has passed") // or is too close
-	ErrOverBudget    = errors.New("the budget has no room")
+	ErrState          = errors.New("the submission has another state")   // it has a state without this step
+	ErrDecided        = errors.New("the submission was decided before")  // by another person, or in another way
+	ErrChanged        = errors.New("the page showed another submission") // since the page was made
+	ErrNeedsApproval  = errors.New("the campaign needs approval")
+	ErrOwn            = errors.New("another person has to approve the campaign")
+	ErrNotOwn         = errors.New("another person asked for the approval")
+	ErrScheduleMissed = errors.New("the time of sending has passed") // or is too close
+	ErrOverBudget     = errors.New("the budget has no room")
 )
 
 var errRepeated = errors.New("the step was taken before")
@@ -74,7 +74,7 @@ const maxRaces = 8
 // then. Work that is due afterwards is done; sweep queues its task if the process dies in between. The
 // files of a discarded submission are deleted; batches that are dispatched remain.
 func (s *Service) Decide(ctx context.Context, step Step) (submission.Submission, error) {
-	sub, err := again(ctx, func() (submission.Submission, error) {
+	sub, err := repeatRaces(ctx, func() (submission.Submission, error) {
 		sub, err := s.Submission(ctx, step.ID)
 		if err != nil {
 			return sub, err
@@ -98,8 +98,8 @@ func (s *Service) Decide(ctx context.Context, step Step) (submission.Submission,
 	return sub, err
 }
 
-// again repeats what is judged anew if somebody else saves the submission meanwhile.
-func again(ctx context.Context, do func() (submission.Submission, error)) (sub submission.Submission, err error) {
+// repeatRaces repeats what is judged anew if somebody else saves the submission meanwhile.
+func repeatRaces(ctx context.Context, do func() (submission.Submission, error)) (sub submission.Submission, err error) {
 	for try := range maxRaces {
 		if waitErr := retry.Wait(ctx, try); waitErr != nil {
 			return sub, errors.Join(err, waitErr)
@@ -177,8 +177,8 @@ func (s *Service) current(ctx context.Context, sub submission.Submission) error 
 	switch {
 	case errors.Is(err, campaign.ErrNotFound), err == nil && t.Version != sub.TemplateVersion:
 		return ErrChanged
-	case err == nil && s.TooLate(sub):
-		return ErrTooLate
+	case err == nil && s.ScheduleMissed(sub):
+		return ErrScheduleMissed
 	}
 	return err
 }
@@ -207,7 +207,7 @@ func (s *Service) approve(ctx context.Context, d *decision) error {
 		return ErrOwn
 	}
 	switch err := s.sendable(ctx, d); {
-	case errors.Is(err, ErrChanged), errors.Is(err, ErrTooLate):
+	case errors.Is(err, ErrChanged), errors.Is(err, ErrScheduleMissed):
 		d.Audit.Action = actionReturned
 		s.settle(d, submission.DecisionReturned, submission.StateReady)
 		return nil
@@ -326,8 +326,8 @@ func (s *Service) Quote(ctx context.Context, sub submission.Submission) (q Quote
 	}
 	found := sub.Check.Findings
 	q = Quote{
-		Priced: true, Price: billing.Of(found.SentClasses()), Reserves: billing.Of(found.Classes),
-		OptedOut: billing.Of(found.OptedOutClasses), Suppressed: billing.Of(found.SuppressedClasses),
+		Priced: true, Price: billing.Cost(found.SentClasses()), Reserves: billing.Cost(found.Classes),
+		OptedOut: billing.Cost(found.OptedOutClasses), Suppressed: billing.Cost(found.SuppressedClasses),
 	}
 	if !billing.Limited() {
 		return q, nil
@@ -345,7 +345,7 @@ func (s *Service) budgets(ctx context.Context, sub submission.Submission, billin
 	}
 	bookedOn, costs := hours.BookedOn(sub.DueFrom(s.Now())), map[string]campaign.Money{}
 	for zones, classes := range sub.Check.Findings.Booked() {
-		costs[bookedOn(zones)] += billing.Of(classes)
+		costs[bookedOn(zones)] += billing.Cost(classes)
 	}
 	for _, date := range slices.Sorted(maps.Keys(costs)) {
 		used, err := s.Rules.Spending(ctx, sub.Tenant, date)
@@ -359,7 +359,7 @@ func (s *Service) budgets(ctx context.Context, sub submission.Submission, billin
 
 // hours returns the sending hours of a campaign's messages.
 func (s *Service) hours(ctx context.Context, sub submission.Submission) (reach.Hours, error) {
-	policy, err := s.Rules.SendPolicy(ctx, sub.Tenant)
+	policy, err := s.Rules.TenantHours(ctx, sub.Tenant)
 	if err != nil || len(policy.Rules) == 0 {
 		return reach.Hours{}, err
 	}

@@ -123,7 +123,7 @@ func (s *Service) judgeForm(
 	ctx context.Context, asked submission.Submission, from FormFile,
 	judge func(ctx context.Context, a answered) (submission.Submission, error),
 ) (submission.Submission, error) {
-	return again(ctx, func() (submission.Submission, error) {
+	return repeatRaces(ctx, func() (submission.Submission, error) {
 		a, err := s.answer(ctx, asked, from)
 		if err != nil {
 			return asked, err

@@ -34,16 +34,16 @@ func (r *reader) judge(ctx context.Context, next submission.Submission, lines pa
 	j.out = unread
 	faulty := map[int]bool{} // by line
 	for round := 1; ; round++ {
-		sorted := r.sort(lines, faulty, round <= maxRounds)
-		j.part, j.verdict = sorted.kept, dispatch.Verdict{}
+		apart := r.separate(lines, faulty, round <= maxRounds)
+		j.part, j.verdict = apart.kept, dispatch.Verdict{}
 		if len(j.part) > 0 {
-			if j.verdict, err = r.Dispatch.Check(ctx, j.part.call(next, next.Check.Parts+1, sorted.people)); err != nil {
+			if j.verdict, err = r.Dispatch.Check(ctx, j.part.call(next, next.Check.Parts+1, apart.people)); err != nil {
 				return j, err
 			}
 		}
 		found := firstFaults(j.verdict)
 		if len(found) == 0 {
-			r.complete(&j, sorted)
+			r.complete(&j, apart)
 			return j, nil
 		}
 		for at, fault := range found {
@@ -53,10 +53,10 @@ func (r *reader) judge(ctx context.Context, next submission.Submission, lines pa
 	}
 }
 
-// sort divides the lines without a fault into those kept and those repeated. If free is true, another
+// separate divides the lines without a fault into those kept and those repeated. If free is true, another
 // line of a number can take the place of one with a fault.
-func (r *reader) sort(lines part, faulty map[int]bool, free bool) *sorter {
-	s := r.newSorter()
+func (r *reader) separate(lines part, faulty map[int]bool, free bool) *separated {
+	s := r.newSeparated()
 	for _, m := range lines {
 		switch {
 		case !faulty[m.Line]:
@@ -79,7 +79,7 @@ func firstFaults(v dispatch.Verdict) map[int]dispatch.Fault {
 }
 
 // complete adds the lines with a number that is repeated, invalid or withheld.
-func (r *reader) complete(j *judged, s *sorter) {
+func (r *reader) complete(j *judged, s *separated) {
 	for _, m := range s.repeated {
 		j.out = append(j.out, leftOut(m, submission.KindRepeated, "", ""))
 	}
@@ -171,8 +171,8 @@ func addGeneral(f *submission.Findings, v dispatch.Verdict) {
 	}
 }
 
-// sorter finds the lines whose number an earlier line has.
-type sorter struct {
+// separated are lines to keep, and those whose number an earlier line has.
+type separated struct {
 	reader   *reader
 	numbers  map[uint64]struct{}
 	kept     part
@@ -180,9 +180,11 @@ type sorter struct {
 	people   int // of kept, to valid numbers
 }
 
-func (r *reader) newSorter() *sorter { return &sorter{reader: r, numbers: map[uint64]struct{}{}} }
+func (r *reader) newSeparated() *separated {
+	return &separated{reader: r, numbers: map[uint64]struct{}{}}
+}
 
-func (s *sorter) add(m submission.Message) {
+func (s *separated) add(m submission.Message) {
 	if m.Number == 0 {
 		s.kept = append(s.kept, m)
 		return

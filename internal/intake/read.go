@@ -219,8 +219,8 @@ func (r *reader) addDoubled(f *submission.Findings, messages part) {
 func (r *reader) readLines(rows *sheet.File, next *submission.Submission) (
 	lines part, unread []submission.LeftOut, more bool, err error,
 ) {
-	sorted, weight := r.newSorter(), 0
-	for len(sorted.kept) < r.PartLines && len(lines)+len(unread) < 2*r.PartLines && weight < partWeight {
+	apart, weight := r.newSeparated(), 0
+	for len(apart.kept) < r.PartLines && len(lines)+len(unread) < 2*r.PartLines && weight < partWeight {
 		row, err := rows.Next()
 		if errors.Is(err, io.EOF) {
 			return lines, unread, false, nil
@@ -236,7 +236,7 @@ func (r *reader) readLines(rows *sheet.File, next *submission.Submission) (
 			unread = append(unread, leftOut(m, submission.KindFaulty, row.Fault, ""))
 			continue
 		}
-		sorted.add(m)
+		apart.add(m)
 		lines = append(lines, m)
 	}
 	return lines, unread, true, nil

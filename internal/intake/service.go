@@ -33,8 +33,8 @@ type Rules interface {
 	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
 	// Spending returns what is reserved for a date and its month, zero for nothing.
 	Spending(ctx context.Context, tenant, date string) (campaign.Spending, error)
-	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
-	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
+	// TenantHours returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
+	TenantHours(ctx context.Context, tenant string) (reach.TenantHours, error)
 }
 
 // Service takes uploads and people's decisions.
@@ -63,8 +63,8 @@ func (s *Service) Submission(ctx context.Context, id campaign.ID) (submission.Su
 	return moved(ctx, s.Store, sub)
 }
 
-// TooLate reports whether it is too late for the schedule of a campaign that has not begun.
-func (s *Service) TooLate(sub submission.Submission) bool {
+// ScheduleMissed reports whether the schedule has passed or is too close, of a campaign that has not begun.
+func (s *Service) ScheduleMissed(sub submission.Submission) bool {
 	due, err := localtime.Parse(sub.Schedule)
 	return sub.Schedule != "" && sub.Sending.Parts == 0 && (err != nil || due.Before(s.Now().Add(s.Lead)))
 }

@@ -93,7 +93,7 @@ func (s *Service) find(ctx context.Context, token string) (l reaction.Tap, b cam
 }
 
 func (s *Service) target(ctx context.Context, l reaction.Tap, b campaign.Batch) (string, error) {
-	template, err := s.templates.Of(ctx, s.Store, b, s.Now())
+	template, err := s.templates.OfBatch(ctx, s.Store, b, s.Now())
 	var m campaign.Message
 	if err == nil {
 		m, err = payload.LatestMessage(ctx, s.Store.Batch, s.Blobs, b, l.Index) // not cached: an erasure ends it

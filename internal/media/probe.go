@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/inputerr"
+	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/media/mediafile"
-	"campaign-dispatch/internal/webhook/netguard"
 )
 
 // Prober requests files of other hosts.

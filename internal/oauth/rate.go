@@ -74,7 +74,7 @@ func (s *Server) refuse(ctx context.Context, c caller, rows authrow.Rows, f *fai
 func freePlaces(places authrow.Places, now time.Time) (free []int, wait time.Duration) {
 	wait = period
 	for i := range failureLimit {
-		age := now.Sub(places.Of(i).At)
+		age := now.Sub(places.Pass(i).At)
 		if age >= period {
 			free = append(free, i)
 		}
@@ -102,7 +102,7 @@ func (s *Server) countFailure(ctx context.Context, key string, places authrow.Pl
 		if err != nil {
 			return 0, err
 		}
-		if other := current.Of(place); taken || other.ID == mine.ID && other.At.Equal(mine.At) {
+		if other := current.Pass(place); taken || other.ID == mine.ID && other.At.Equal(mine.At) {
 			return 0, nil
 		}
 		places = current

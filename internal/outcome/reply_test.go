@@ -126,7 +126,7 @@ func (p *people) apply(t *testing.T, kind reaction.EventKind, at time.Time) erro
 	}
 	var err error
 	var out strings.Builder
-	counted := metrics.Of(invoker(func(ctx context.Context) { err = applier.Handle(ctx, []reaction.EventTask{task})[0] }).Invoke, &out, time.Now)
+	counted := metrics.NewHandler(invoker(func(ctx context.Context) { err = applier.Handle(ctx, []reaction.EventTask{task})[0] }).Invoke, &out, time.Now)
 	_, _ = counted.Invoke(t.Context(), nil)
 	p.dropped = strings.Contains(out.String(), `"EventsDropped":1`)
 	return err

@@ -103,12 +103,12 @@ func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
 	}
 	answer := newCampaignAnswer(c, after)
 	answer.CampaignID = r.PathValue("campaignId") // in the case that the client used
-	held, err := reach.WaitingOf(r.Context(), s.Store, c, s.Now())
+	waits, err := reach.WaitingOf(r.Context(), s.Store, c, s.Now())
 	if err != nil {
 		return fmt.Errorf("read what a campaign waits for: %w", err)
 	}
-	for _, h := range held {
-		answer.Waiting = append(answer.Waiting, waiting{h.Zone.String(), h.Messages, h.OpensAt, h.EndsAt, h.Reason})
+	for _, w := range waits {
+		answer.Waiting = append(answer.Waiting, waiting{w.Zone.String(), w.Messages, w.OpensAt, w.EndsAt, w.Reason})
 	}
 	httpapi.WriteJSON(w, http.StatusOK, answer)
 	return nil

@@ -45,7 +45,7 @@ func (s *Service) Contents(ctx context.Context, b campaign.Batch, indexes []int)
 
 func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) ([]campaign.Message, error) {
 	messages, err := payload.LatestFrame(ctx, s.Store.Batch, s.Blobs, b, frame)
-	return messages, explain(err)
+	return messages, expired(err)
 }
 
 // Sample returns the first message of a batch, whose data may have been erased. The error is a
@@ -53,7 +53,7 @@ func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) ([]cam
 func (s *Service) Sample(ctx context.Context, ref campaign.BatchRef) (campaign.Message, error) {
 	b, err := s.Store.Batch(ctx, ref)
 	if err != nil {
-		return campaign.Message{}, explain(err)
+		return campaign.Message{}, expired(err)
 	}
 	found, err := s.Contents(ctx, b, []int{0})
 	return found[0], err
@@ -61,11 +61,11 @@ func (s *Service) Sample(ctx context.Context, ref campaign.BatchRef) (campaign.M
 
 func (s *Service) whole(ctx context.Context, b campaign.Batch) ([]campaign.Message, error) {
 	messages, err := payload.LatestAll(ctx, s.Store.Batch, s.Blobs, b)
-	return messages, explain(err)
+	return messages, expired(err)
 }
 
-// explain returns a *httpapi.Problem for expired contents.
-func explain(err error) error {
+// expired returns a *httpapi.Problem for expired contents.
+func expired(err error) error {
 	if errors.Is(err, campaign.ErrNotFound) {
 		return &httpapi.Problem{
 			Status: http.StatusGone, Code: "contents_expired",

@@ -35,8 +35,8 @@ type Store interface {
 	Latest(ctx context.Context, b campaign.Batch) ([]campaign.Change, error)
 	// Changes returns up to limit changes after a sequence. The error wraps campaign.ErrExpired if the batch has expired.
 	Changes(ctx context.Context, b campaign.Batch, after, limit int) ([]campaign.Change, error)
-	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
-	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
+	// TenantHours returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
+	TenantHours(ctx context.Context, tenant string) (reach.TenantHours, error)
 	// Lists returns the lists of a tenant, deleted ones included, ordered by name.
 	Lists(ctx context.Context, tenant string) ([]lists.List, error)
 }

@@ -16,7 +16,7 @@ import (
 func TestServeCampaign_EndsAt(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	d.must(d.store.SaveSendPolicy(t.Context(), d.id.Tenant, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
+	d.must(d.store.SaveTenantHours(t.Context(), d.id.Tenant, reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
 	d.accept(1, "", 3, func(b *campaign.Batch) {
 		b.SendWindow = &window.Week{time.Sunday: {From: 9 * 60, Until: 21 * 60}}
 		b.Zones, b.Waits.Zones = []window.Count{{Zone: window.Manaus, Messages: 3}}, window.Set(0).With(window.Manaus)

@@ -43,7 +43,7 @@ func (h Hours) decisive(of window.Set) []window.Zone {
 // Bookings returns the dates in whose budget the reservations of batches that are due at an instant are booked, by
 // BatchID. It reads each template once, and looks for each opening once: a campaign can have thousands of batches.
 func Bookings(
-	ctx context.Context, templates Templates, p Policy, batches []campaign.Batch, due time.Time,
+	ctx context.Context, templates Templates, p TenantHours, batches []campaign.Batch, due time.Time,
 ) (dates map[string]string, err error) {
 	dates, templates = map[string]string{}, Remember(templates)
 	known := map[openingKey]func(window.Set) string{}

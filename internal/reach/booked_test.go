@@ -34,13 +34,13 @@ func TestBookedOn(t *testing.T) {
 	}
 	late.Rules = map[campaign.Traffic]reach.Rule{campaign.Promotion: atNight}
 	for name, test := range map[string]struct {
-		policy reach.Policy
+		policy reach.TenantHours
 		zones  window.Set
 		due    time.Time
 		want   string
 	}{
-		"without hours":                         {reach.Policy{}, zones(window.SaoPaulo), lastEvening, "2026-11-30"},
-		"without hours, by the clock of Brazil": {reach.Policy{}, 0, lastEvening.Add(2 * time.Hour), "2026-12-01"},
+		"without hours":                         {reach.TenantHours{}, zones(window.SaoPaulo), lastEvening, "2026-11-30"},
+		"without hours, by the clock of Brazil": {reach.TenantHours{}, 0, lastEvening.Add(2 * time.Hour), "2026-12-01"},
 		"open":                                  {usual(), zones(window.SaoPaulo), lastEvening.Add(-2 * time.Hour), "2026-11-30"},
 		"closed":                                {usual(), zones(window.SaoPaulo), lastEvening, "2026-12-01"},
 		"closed in two zones":                   {usual(), zones(window.SaoPaulo, window.Manaus), lastEvening, "2026-12-01"},
@@ -95,7 +95,7 @@ func TestBookings(t *testing.T) {
 	if rows.templates > 2 { // one for each window of a call
 		t.Errorf("%d reads of one template", rows.templates)
 	}
-	if _, err := reach.Bookings(t.Context(), rows, reach.Policy{}, batches[:1], lastEvening); err != nil || rows.templates > 2 {
+	if _, err := reach.Bookings(t.Context(), rows, reach.TenantHours{}, batches[:1], lastEvening); err != nil || rows.templates > 2 {
 		t.Errorf("without hours: %v, %d reads of the template", err, rows.templates)
 	}
 }

@@ -25,8 +25,8 @@ type Decision struct {
 	List    int              // the number of the list that ends the message, 0 for none
 }
 
-// Rules are what the decision about the messages of a batch depends on.
-type Rules struct {
+// Decider is what the decision about the messages of a batch depends on.
+type Decider struct {
 	Batch campaign.Batch
 	Hours Hours
 	// Withheld returns who gets no message. It can be nil.
@@ -34,26 +34,26 @@ type Rules struct {
 }
 
 // Decide returns what happens to a message that has no outcome. The first rule that applies decides.
-func (r Rules) Decide(m campaign.Message, now time.Time) Decision {
-	switch why := r.Withheld.why(m.Phone); {
+func (d Decider) Decide(m campaign.Message, now time.Time) Decision {
+	switch why := d.Withheld.why(m.Phone); {
 	case m.Erased():
 		return end(campaign.OutcomeFailed, campaign.CodeErased)
-	case r.Batch.Cancelled():
+	case d.Batch.Cancelled():
 		return end(campaign.OutcomeStopped, campaign.CodeCancelled)
-	case r.Batch.TooLate(now):
-		return end(campaign.OutcomeExpired, r.lateCode(m))
+	case d.Batch.PastLastSend(now):
+		return end(campaign.OutcomeExpired, d.lateCode(m))
 	case !why.None():
 		return Decision{End, campaign.OutcomeFailed, why.Code, why.List}
 	}
-	if zone := r.Hours.Zone(m.Phone); !r.Hours.Open(zone, now) {
-		return r.closed(zone, now)
+	if zone := d.Hours.Zone(m.Phone); !d.Hours.Open(zone, now) {
+		return d.closed(zone, now)
 	}
 	return Decision{}
 }
 
 // closed returns what happens to a message while its window is closed.
-func (r Rules) closed(z window.Zone, now time.Time) Decision {
-	if r.Hours.over(r.Batch, z, now) {
+func (d Decider) closed(z window.Zone, now time.Time) Decision {
+	if d.Hours.over(d.Batch, z, now) {
 		return end(campaign.OutcomeExpired, campaign.CodeWindowClosed)
 	}
 	return Decision{Do: Wait}
@@ -61,19 +61,19 @@ func (r Rules) closed(z window.Zone, now time.Time) Decision {
 
 // EndsUnread returns how all messages of the batch end, before their payload is read. It returns false if that
 // depends on their recipients.
-func (r Rules) EndsUnread(now time.Time) (Decision, bool) {
+func (d Decider) EndsUnread(now time.Time) (Decision, bool) {
 	switch {
-	case r.Batch.Cancelled():
+	case d.Batch.Cancelled():
 		return end(campaign.OutcomeStopped, campaign.CodeCancelled), true
-	case r.Batch.TooLate(now) && !r.Hours.Limited():
+	case d.Batch.PastLastSend(now) && !d.Hours.Limited():
 		return end(campaign.OutcomeExpired, campaign.CodeNotAfterPassed), true
 	}
 	return Decision{}, false
 }
 
 // lateCode returns why a message was not sent in time: its window was closed at the end, or something else.
-func (r Rules) lateCode(m campaign.Message) string {
-	if !r.Hours.Open(r.Hours.Zone(m.Phone), r.Batch.LastSend()) {
+func (d Decider) lateCode(m campaign.Message) string {
+	if !d.Hours.Open(d.Hours.Zone(m.Phone), d.Batch.LastSend()) {
 		return campaign.CodeWindowClosed
 	}
 	return campaign.CodeNotAfterPassed

@@ -14,7 +14,7 @@ type Templates interface {
 
 // Load returns the hours of a batch. It reads the batch's template only if the tenant has rules. A template that does
 // not exist has the rule of promotions.
-func Load(ctx context.Context, templates Templates, p Policy, b campaign.Batch) (Hours, error) {
+func Load(ctx context.Context, templates Templates, p TenantHours, b campaign.Batch) (Hours, error) {
 	if len(p.Rules) == 0 || b.Test {
 		return p.HoursOfBatch(b, ""), nil
 	}

@@ -40,8 +40,8 @@ func (h Hours) zonesOver(b campaign.Batch, now time.Time) (zones window.Set) {
 	return zones
 }
 
-// NeverSent returns how many messages of a campaign that were not sent never will be by the rules of a policy.
-func NeverSent(ctx context.Context, templates Templates, p Policy, c campaign.Campaign, now time.Time) (messages int, err error) {
+// NeverSent returns how many messages of a campaign that were not sent never will be by the hours of a tenant.
+func NeverSent(ctx context.Context, templates Templates, p TenantHours, c campaign.Campaign, now time.Time) (messages int, err error) {
 	o := newOpenings(entered{templates, p}, c.Tenant)
 	for _, b := range c.Batches {
 		if b.Cancelled() || b.Pending() <= 0 {
@@ -58,14 +58,14 @@ func NeverSent(ctx context.Context, templates Templates, p Policy, c campaign.Ca
 	return messages, nil
 }
 
-// entered is a Store with a policy that is not stored.
+// entered is a Store with hours that are not stored.
 type entered struct {
 	Templates
 
-	policy Policy
+	policy TenantHours
 }
 
-func (e entered) SendPolicy(context.Context, string) (Policy, error) { return e.policy, nil }
+func (e entered) TenantHours(context.Context, string) (TenantHours, error) { return e.policy, nil }
 
 // neverSent returns how many messages of a batch that were not sent never will be.
 func (o *openings) neverSent(h Hours, b campaign.BatchProgress, now time.Time) (messages int) {

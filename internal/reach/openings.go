@@ -10,13 +10,13 @@ import (
 	"campaign-dispatch/internal/campaign/window"
 )
 
-// openings finds when messages of a tenant go, and counts those that wait. It reads the policy and each template once,
+// openings finds when messages of a tenant go, and counts those that wait. It reads the hours and each template once,
 // and looks for each opening once. It is not for concurrent use.
 type openings struct {
 	store     Store
 	templates Templates
 	tenant    string
-	policy    *Policy // nil until it is read
+	policy    *TenantHours // nil until it is read
 	known     map[openingKey]Waiting
 	messages  map[Waiting]int
 	ends      map[Waiting]time.Time // when the first of the messages end that never go
@@ -80,7 +80,7 @@ func endOf(b campaign.Batch, due time.Time) time.Time {
 
 func (o *openings) hours(ctx context.Context, b campaign.Batch) (Hours, error) {
 	if o.policy == nil {
-		p, err := o.store.SendPolicy(ctx, o.tenant)
+		p, err := o.store.TenantHours(ctx, o.tenant)
 		if err != nil {
 			return Hours{}, err
 		}

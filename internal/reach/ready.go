@@ -19,7 +19,7 @@ type Frames struct {
 // The messages of a batch that has ended do not wait, so that they end, nor do those whose window never opens after
 // campaign.MaxNeverOpen.
 func (h Hours) FramesOf(b campaign.Batch, unsent func(index int) bool, now time.Time) (f Frames) {
-	ended, over := b.TooLate(now) || b.Cancelled(), h.zonesOver(b, now)
+	ended, over := b.PastLastSend(now) || b.Cancelled(), h.zonesOver(b, now)
 	for frame := range b.Frames() {
 		zones, left := unsentZones(b, frame, unsent)
 		if !left {

@@ -71,7 +71,7 @@ func WaitOf(
 	if waitsForPause(b, !c.PausedAt.IsZero()) {
 		return Waiting{Reason: ReasonPaused}, nil
 	}
-	p, err := store.SendPolicy(ctx, b.Tenant)
+	p, err := store.TenantHours(ctx, b.Tenant)
 	if err != nil {
 		return w, err
 	}

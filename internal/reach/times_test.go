@@ -157,8 +157,8 @@ func TestTimed_Holidays(t *testing.T) {
 // unreadable fails every reading.
 type unreadable struct{}
 
-func (unreadable) SendPolicy(context.Context, string) (reach.Policy, error) {
-	return reach.Policy{}, errors.New("the policy is read")
+func (unreadable) TenantHours(context.Context, string) (reach.TenantHours, error) {
+	return reach.TenantHours{}, errors.New("the policy is read")
 }
 
 func (unreadable) TemplateVersion(context.Context, string, int) (campaign.Template, error) {

@@ -29,8 +29,8 @@ type Waiting struct {
 // Store reads what a campaign's messages wait for.
 type Store interface {
 	Templates
-	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
-	SendPolicy(ctx context.Context, tenant string) (Policy, error)
+	// TenantHours returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
+	TenantHours(ctx context.Context, tenant string) (TenantHours, error)
 }
 
 // WaitingOf returns the messages of a campaign that wait, the first opening first. It reads nothing if none do, and

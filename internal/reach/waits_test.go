@@ -15,7 +15,7 @@ import (
 
 // rowsRead has one template and policy, and counts the reads of the template.
 type rowsRead struct {
-	policy    reach.Policy
+	policy    reach.TenantHours
 	templates int
 }
 
@@ -24,7 +24,9 @@ func (r *rowsRead) TemplateVersion(context.Context, string, int) (campaign.Templ
 	return campaign.Template{Traffic: campaign.Promotion}, nil
 }
 
-func (r *rowsRead) SendPolicy(context.Context, string) (reach.Policy, error) { return r.policy, nil }
+func (r *rowsRead) TenantHours(context.Context, string) (reach.TenantHours, error) {
+	return r.policy, nil
+}
 
 func TestWaitingOf_ReadsATemplateOnce(t *testing.T) {
 	t.Parallel()

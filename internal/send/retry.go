@@ -135,9 +135,9 @@ func (s *Sender) tryPostpone(ctx context.Context, r *run) (changed bool, err err
 	if until := r.until(); !until.IsZero() && next.Before(until.Add(s.SweepAfter/2)) {
 		next = until.Add(s.SweepAfter)
 	}
-	if waiting := b.Waits.Zones | r.waitingZones(); waiting != 0 {
+	if closed := b.Waits.Zones | r.closedZones(); closed != 0 {
 		var opens time.Time
-		b, opens = r.rules.Hours.Postpone(b, waiting, s.Now())
+		b, opens = r.rules.Hours.Postpone(b, closed, s.Now())
 		next = earlier(next, opens)
 	}
 	if b.Waits.Paused { // frames without a task end in time; only sweep, which queues them, clears the mark
@@ -155,7 +155,7 @@ func (s *Sender) tryPostpone(ctx context.Context, r *run) (changed bool, err err
 // beginsToWait reports whether messages of a zone wait without a mark in the row, as it was read. Those of a cancelled
 // batch do not wait.
 func (r *run) beginsToWait() bool {
-	return r.waitingZones()&^r.batch.Waits.Zones != 0 && !r.batch.Cancelled()
+	return r.closedZones()&^r.batch.Waits.Zones != 0 && !r.batch.Cancelled()
 }
 
 // readWaits reads again what the batch waits for.

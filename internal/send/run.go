@@ -21,7 +21,7 @@ type run struct {
 	batch       campaign.Batch
 	route       outgoing.Route
 	template    campaign.Template
-	rules       reach.Rules
+	rules       reach.Decider
 	rateLimit   outgoing.RateLimit // last seen rate limit of the agent
 	closes      time.Time          // when the next send window closes, zero for never
 	every       time.Duration      // time between two messages of the run, 0 for no limit
@@ -41,12 +41,12 @@ type run struct {
 type frameRun struct {
 	task outgoing.SendTask
 	// current are the messages to send in this run. postponed are messages whose reservation is too
-	// late for it; they are requeued. ended are messages that are not sent. waiting are messages whose send
+	// late for it; they are requeued. ended are messages that are not sent. closed are messages whose send
 	// window is closed; no task sends them until it opens.
-	current, postponed, ended, waiting []*job
-	grant                              outgoing.Grant // the reservation or ticket, if requested
-	until                              time.Time      // estimated send time of the last of postponed
-	err                                error          // why the task must be retried
+	current, postponed, ended, closed []*job
+	grant                             outgoing.Grant // the reservation or ticket, if requested
+	until                             time.Time      // estimated send time of the last of postponed
+	err                               error          // why the task must be retried
 }
 
 // failure returns why the task must be retried after its run failed with err. A frame that
@@ -102,8 +102,8 @@ func (r *run) stop() {
 		return
 	}
 	for _, f := range r.frameRuns {
-		f.current = slices.Concat(f.current, f.postponed, f.waiting)
-		f.postponed, f.waiting = nil, nil
+		f.current = slices.Concat(f.current, f.postponed, f.closed)
+		f.postponed, f.closed = nil, nil
 	}
 	for _, j := range r.jobs() {
 		if !j.hasOutcome() && j.code == "" {
@@ -143,7 +143,7 @@ func (r *run) released() time.Time {
 	return last
 }
 
-// setAside moves the messages with an outcome to ended, and those that wait to waiting.
+// setAside moves the messages with an outcome to ended, and those that wait to closed.
 func (r *run) setAside() {
 	for _, f := range r.frameRuns {
 		for _, j := range f.current {
@@ -151,17 +151,17 @@ func (r *run) setAside() {
 			case j.hasOutcome():
 				f.ended = append(f.ended, j)
 			case j.waits:
-				f.waiting = append(f.waiting, j)
+				f.closed = append(f.closed, j)
 			}
 		}
 		f.current = slices.DeleteFunc(f.current, func(j *job) bool { return j.hasOutcome() || j.waits })
 	}
 }
 
-// waitingZones returns the zones of the messages that wait for the opening of their send window.
-func (r *run) waitingZones() (zones window.Set) {
+// closedZones returns the zones of the messages that wait for the opening of their send window.
+func (r *run) closedZones() (zones window.Set) {
 	for _, f := range r.frameRuns {
-		for _, j := range f.waiting {
+		for _, j := range f.closed {
 			zones = zones.With(r.rules.Hours.Zone(j.message.Phone))
 		}
 	}
@@ -201,7 +201,7 @@ func (r *run) report(ctx context.Context) {
 		}
 	}
 	for _, f := range r.frameRuns {
-		left += len(f.postponed) + len(f.waiting)
+		left += len(f.postponed) + len(f.closed)
 	}
 	metrics.Add(ctx, metrics.MessagesSent, outcomes[campaign.OutcomeSent])
 	metrics.Add(ctx, metrics.MessagesEnded,

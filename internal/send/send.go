@@ -131,7 +131,7 @@ func (s *Sender) sendBatch(ctx context.Context, slots chan struct{}, ref campaig
 	return nil
 }
 
-// prepare reads the messages of the run, ends those that are not sent, and holds those that wait. Only the others
+// prepare reads the messages of the run, ends those that are not sent, and sets those aside that wait. Only the others
 // take a share of the agent's rate.
 func (s *Sender) prepare(ctx context.Context, r *run) error {
 	if err := s.plan(ctx, r); err != nil {
@@ -162,7 +162,7 @@ func (s *Sender) loadRun(ctx context.Context, ref campaign.BatchRef) (r *run, ok
 		if err != nil {
 			return nil, false, fmt.Errorf("send: %w", err)
 		}
-		if !route.Holds(b, s.Now()) {
+		if !route.Pauses(b, s.Now()) {
 			return s.newRun(ctx, b, route)
 		}
 		if marked, err := s.markPaused(ctx, b, route.PauseOf(b)); err != nil || marked {
@@ -186,13 +186,13 @@ func (s *Sender) sendable(ctx context.Context, ref campaign.BatchRef) (b campaig
 }
 
 func (s *Sender) newRun(ctx context.Context, b campaign.Batch, route outgoing.Route) (r *run, ok bool, err error) {
-	template, err := s.templates.Of(ctx, s.Store, b, s.Now())
+	template, err := s.templates.OfBatch(ctx, s.Store, b, s.Now())
 	if err != nil {
 		return nil, false, fmt.Errorf("send: %w", err)
 	}
 	return &run{
 		batch: b, route: route, rateLimit: route.RateLimit, template: template, started: s.Now(),
-		rules: reach.Rules{Batch: b, Hours: route.Policy.HoursOfBatch(b, template.Traffic)},
+		rules: reach.Decider{Batch: b, Hours: route.Hours.HoursOfBatch(b, template.Traffic)},
 	}, true, nil
 }
 

@@ -167,7 +167,7 @@ func TestHandle_ClosingOfAnotherZone(t *testing.T) {
 		}
 		g.payload, g.batch.Offsets = w.Finish()
 		g.batch.Zones = []window.Count{{Zone: window.Manaus, Messages: 100}}
-		g.route.Policy = reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
+		g.route.Hours = reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
 		g.waitBehindOther(time.Hour)
 		if errs := g.sender().Handle(t.Context(), []outgoing.SendTask{g.frame(0)}); errors.Join(errs...) != nil {
 			t.Fatal(errs)

@@ -92,7 +92,7 @@ func checkClientID(id string) error {
 }
 
 func explainCredential(id string, err error) error {
-	return explain(err, "active credential %s not found: list the tenant's credentials", id)
+	return orMissing(err, "active credential %s not found: list the tenant's credentials", id)
 }
 
 func checkKeep(keep time.Duration) error {

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/account"
+	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/netguard"
 )
 
 // Kinds returns the event kinds that a webhook endpoint can subscribe to.
@@ -167,7 +167,7 @@ func (d *Service) CheckEndpoint(ctx context.Context, tenant, id string) error {
 }
 
 func explainEndpoint(tenant, id string, err error) error {
-	return explain(err, "tenant %s has no endpoint %s: list what it has", shorten(tenant), shorten(id))
+	return orMissing(err, "tenant %s has no endpoint %s: list what it has", shorten(tenant), shorten(id))
 }
 
 // checkAddress validates an endpoint's URL. Its errors never contain the URL, which may

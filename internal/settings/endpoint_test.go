@@ -461,7 +461,7 @@ func TestResend_FailingEndpoint(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	sent, err := b.ResendFailed(ctx, b.tenant, made.ID, now.Add(-time.Hour), 100)
-	if diff := cmp.Diff(delivery.Resent{Waiting: 3}, sent); diff != "" || err != nil {
+	if diff := cmp.Diff(delivery.Resent{Parked: 3}, sent); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	want := opened

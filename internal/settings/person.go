@@ -84,7 +84,7 @@ func (d *Service) RemovePerson(ctx context.Context, who account.Person) (account
 		return who, err
 	}
 	err = d.withSessionsEnded(ctx, who, func() error { return d.People.Remove(ctx, who) })
-	return who, explain(err, "%s has no account and cannot be removed", who.Email)
+	return who, orMissing(err, "%s has no account and cannot be removed", who.Email)
 }
 
 // withSessionsEnded changes a person's access. It ends the sessions before the change,

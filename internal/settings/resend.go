@@ -12,7 +12,7 @@ import (
 const (
 	// perResend is the number of dead deliveries read per page.
 	perResend = 100
-	// recentFailures is the number of recent failures searched for waiting deliveries.
+	// recentFailures is the number of recent failures searched for pending deliveries.
 	recentFailures = 500
 )
 
@@ -44,7 +44,7 @@ func (d *Service) retry(ctx context.Context, tasks []delivery.NotifyTask, tried 
 			continue
 		}
 		tried[t] = true
-		ok, err := d.again(ctx, t)
+		ok, err := d.repeatSoon(ctx, t)
 		if err != nil {
 			return n, err
 		}
@@ -56,7 +56,7 @@ func (d *Service) retry(ctx context.Context, tasks []delivery.NotifyTask, tried 
 }
 
 // ResendFailed is ResendDead, and also retries deliveries that failed at since or later
-// and wait for their next attempt. A failing endpoint is probed soon, and its waiting
+// and wait for their next attempt. A failing endpoint is probed soon, and its parked
 // deliveries are counted, up to most in all.
 func (d *Service) ResendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (delivery.Resent, error) {
 	n, err := d.resendFailed(ctx, tenant, id, since, most)
@@ -68,7 +68,7 @@ func (d *Service) ResendFailed(ctx context.Context, tenant, id string, since tim
 		return delivery.Resent{Deliveries: n}, err
 	}
 	parked, err := d.Store.Webhooks.ParkedDeliveries(ctx, tenant, id, most)
-	return delivery.Resent{Waiting: n + len(parked)}, err
+	return delivery.Resent{Parked: n + len(parked)}, err
 }
 
 func (d *Service) resendFailed(ctx context.Context, tenant, id string, since time.Time, most int) (int, error) {
@@ -92,9 +92,9 @@ func (d *Service) resendFailed(ctx context.Context, tenant, id string, since tim
 
 // ResendOne posts a webhook again whose post at a time failed or is kept, within a minute or
 // two, even if it was delivered. The other failed webhooks of its delivery are posted too.
-// A failing endpoint is probed soon; waiting reports that the webhook waits for the
+// A failing endpoint is probed soon; parked reports that the webhook waits for the
 // probe. The error wraps campaign.ErrNotFound if no such post is stored.
-func (d *Service) ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) (waiting bool, err error) {
+func (d *Service) ResendOne(ctx context.Context, tenant, id, webhookID string, at time.Time) (parked bool, err error) {
 	if err := d.requireOn(ctx, tenant, id); err != nil {
 		return false, err
 	}
@@ -106,7 +106,7 @@ func (d *Service) ResendOne(ctx context.Context, tenant, id, webhookID string, a
 }
 
 // ResendEntry is ResendOne for the webhook of a log entry, see ledger.PackNewEntries.
-func (d *Service) ResendEntry(ctx context.Context, tenant, id string, entry []byte) (waiting bool, err error) {
+func (d *Service) ResendEntry(ctx context.Context, tenant, id string, entry []byte) (parked bool, err error) {
 	if err := d.requireOn(ctx, tenant, id); err != nil {
 		return false, err
 	}
@@ -138,7 +138,7 @@ func (d *Service) ProbeSoon(ctx context.Context, tenant, id string) (failing boo
 }
 
 // postAgain makes the delivery of a webhook due: that of its failure, or one of only this webhook.
-func (d *Service) postAgain(ctx context.Context, f delivery.Failure) (waiting bool, err error) {
+func (d *Service) postAgain(ctx context.Context, f delivery.Failure) (parked bool, err error) {
 	alone := f.Alone()
 	alone.Next, alone.ExpiresAt = d.Now(), d.Now().Add(campaign.FailureLife)
 	if err := d.postDelivery(ctx, f.Task, alone); err != nil {
@@ -154,7 +154,7 @@ func (d *Service) postDelivery(ctx context.Context, failed delivery.NotifyTask, 
 		}
 		if _, err := d.Store.Webhooks.Delivery(ctx, t); !errors.Is(err, campaign.ErrNotFound) {
 			if err == nil {
-				_, err = d.again(ctx, t)
+				_, err = d.repeatSoon(ctx, t)
 			}
 			return err
 		}
@@ -170,9 +170,9 @@ func (d *Service) requireOn(ctx context.Context, tenant, id string) error {
 	return explainEndpoint(tenant, id, err)
 }
 
-// again schedules a dead or waiting delivery for soon; a dead one starts from its first
-// attempt. It reports whether the delivery was dead or waiting.
-func (d *Service) again(ctx context.Context, t delivery.NotifyTask) (bool, error) {
+// repeatSoon schedules a dead or pending delivery for soon; a dead one starts from its first
+// attempt. It reports whether the delivery was dead or pending.
+func (d *Service) repeatSoon(ctx context.Context, t delivery.NotifyTask) (bool, error) {
 	read, err := d.Store.Webhooks.Delivery(ctx, t)
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && read.Parked {
 		return false, nil

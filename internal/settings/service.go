@@ -156,8 +156,8 @@ func (m missing) Error() string { return string(m) }
 
 func (m missing) Unwrap() error { return campaign.ErrNotFound }
 
-// explain returns err, or if it is campaign.ErrNotFound, an error that says what is missing.
-func explain(err error, format string, args ...any) error {
+// orMissing returns err, or if it is campaign.ErrNotFound, an error that says what is missing.
+func orMissing(err error, format string, args ...any) error {
 	if errors.Is(err, campaign.ErrNotFound) {
 		return missing(fmt.Sprintf(format, args...))
 	}
@@ -189,7 +189,7 @@ func (d *Service) requireTenant(ctx context.Context, id string) error {
 		return err
 	}
 	_, err := d.Store.Tenants.Tenant(ctx, id)
-	return explain(err, "tenant %s does not exist: create it first", id)
+	return orMissing(err, "tenant %s does not exist: create it first", id)
 }
 
 // newSecret returns 256 random bits, URL-safe.
@@ -251,5 +251,5 @@ func (d *Service) requireAgent(ctx context.Context, id string) error {
 		return err
 	}
 	_, err := d.Store.Tenants.Agent(ctx, id)
-	return explain(err, "agent %s does not exist: list the agents", id)
+	return orMissing(err, "agent %s does not exist: list the agents", id)
 }

@@ -72,7 +72,7 @@ func (d *Service) identify(ctx context.Context, t *campaign.Template) error {
 	current, err := d.Store.Tenants.Template(ctx, t.ID)
 	current, err = campaign.OwnTemplate(t.Tenant, current, err)
 	t.Name = cmp.Or(t.Name, current.Name)
-	return explain(err, "tenant %s has no template %s: leave out the id to make a new one", t.Tenant, t.ID)
+	return orMissing(err, "tenant %s has no template %s: leave out the id to make a new one", t.Tenant, t.ID)
 }
 
 // plainCard is a vertical card as --card takes it.

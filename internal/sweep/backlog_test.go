@@ -118,7 +118,7 @@ func (s *crowdStore) sweepEach(every time.Duration, times int) {
 	}
 	for range times {
 		s.now = s.now.Add(every)
-		if err := sweeper.Sweep(s.t.Context(), sweep.Part{}); err != nil {
+		if err := sweeper.Sweep(s.t.Context(), sweep.Section{}); err != nil {
 			s.t.Fatal(err)
 		}
 	}

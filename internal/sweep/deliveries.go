@@ -13,13 +13,13 @@ import (
 )
 
 // sweepDeliveries starts to queue the due deliveries of the Webhooks table, all shards of
-// the part in parallel. The returned function waits for the result. The work stops shortly
+// the section in parallel. The returned function waits for the result. The work stops shortly
 // before the end of ctx.
-func (s *Sweeper) sweepDeliveries(ctx context.Context, part Part) (wait func() []*shardSweep) {
+func (s *Sweeper) sweepDeliveries(ctx context.Context, section Section) (wait func() []*shardSweep) {
 	var sweeps []*shardSweep
 	var shards sync.WaitGroup
 	for shard := range s.DeliveryShards {
-		if !part.sweeps(shard) {
+		if !section.sweeps(shard) {
 			continue
 		}
 		r := &shardSweep{sweeper: s, shard: shard, actions: map[action]int{}}
@@ -51,27 +51,27 @@ func (r *shardSweep) processDeliveries(ctx context.Context) error {
 
 // deliveries collects due deliveries of a shard by tenant, to queue them in batches.
 type deliveries struct {
-	sweeper *Sweeper
-	actions map[action]int
-	held    map[string][]overdue.Item // by tenant
+	sweeper  *Sweeper
+	actions  map[action]int
+	gathered map[string][]overdue.Item // by tenant
 }
 
 // perCall is the number of messages per SQS call.
 const perCall = 10
 
 func (n *deliveries) add(ctx context.Context, due overdue.Item) {
-	if n.held == nil {
-		n.held = map[string][]overdue.Item{}
+	if n.gathered == nil {
+		n.gathered = map[string][]overdue.Item{}
 	}
 	tenant := due.Delivery.Tenant
-	n.held[tenant] = append(n.held[tenant], due)
-	if len(n.held[tenant]) >= perCall {
+	n.gathered[tenant] = append(n.gathered[tenant], due)
+	if len(n.gathered[tenant]) >= perCall {
 		n.queue(ctx, tenant)
 	}
 }
 
 func (n *deliveries) flush(ctx context.Context) {
-	for tenant := range n.held {
+	for tenant := range n.gathered {
 		n.queue(ctx, tenant)
 	}
 }
@@ -79,26 +79,26 @@ func (n *deliveries) flush(ctx context.Context) {
 // queue queues the tenant's deliveries, then postpones their next check. A crash in between
 // requeues them (at least once).
 func (n *deliveries) queue(ctx context.Context, tenant string) {
-	held := n.held[tenant]
-	delete(n.held, tenant)
-	if err := n.sweeper.queueDeliveries(ctx, tenant, held); err != nil {
+	gathered := n.gathered[tenant]
+	delete(n.gathered, tenant)
+	if err := n.sweeper.queueDeliveries(ctx, tenant, gathered); err != nil {
 		slog.ErrorContext(ctx, "requeueing deliveries failed", "tenant", tenant, "error", err)
-		n.actions[failed] += len(held)
+		n.actions[failed] += len(gathered)
 		return
 	}
-	n.actions[notified] += len(held)
+	n.actions[notified] += len(gathered)
 }
 
-func (s *Sweeper) queueDeliveries(ctx context.Context, tenant string, held []overdue.Item) error {
-	tasks := make([]delivery.NotifyTask, len(held))
-	for i, due := range held {
+func (s *Sweeper) queueDeliveries(ctx context.Context, tenant string, gathered []overdue.Item) error {
+	tasks := make([]delivery.NotifyTask, len(gathered))
+	for i, due := range gathered {
 		tasks[i] = *due.Delivery
 	}
 	if err := port.SendAll(ctx, s.Notify, tenant, tasks); err != nil {
 		return err
 	}
 	next := s.Now().Add(s.SweepAfter)
-	for _, due := range held {
+	for _, due := range gathered {
 		if _, err := s.Store.PostponeDelivery(ctx, *due.Delivery, due.Check, next); err != nil {
 			return err
 		}

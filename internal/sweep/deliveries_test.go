@@ -69,7 +69,7 @@ func (s *deliveryStore) sweep(t *testing.T) error {
 	sweeper := &sweep.Sweeper{
 		Store: s, Notify: s, DeliveryShards: 2, SweepAfter: 10 * time.Minute, Now: func() time.Time { return now },
 	}
-	return sweeper.Sweep(t.Context(), sweep.Part{})
+	return sweeper.Sweep(t.Context(), sweep.Section{})
 }
 
 func TestSweep_DeliveriesOfTheWebhooksTable(t *testing.T) {

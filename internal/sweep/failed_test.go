@@ -48,13 +48,13 @@ type sweeping struct{ store sweep.Store }
 
 func (s sweeping) Invoke(ctx context.Context, _ []byte) ([]byte, error) {
 	sweeper := &sweep.Sweeper{Store: s.store, Expire: brokenExpirer{}.ExpireIfDue, Shards: 1, Now: time.Now}
-	return nil, sweeper.Sweep(ctx, sweep.Part{})
+	return nil, sweeper.Sweep(ctx, sweep.Section{})
 }
 
 func TestSweep_CountsFailures(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	if _, err := metrics.Of(sweeping{brokenStore{}}.Invoke, &log, time.Now).Invoke(t.Context(), nil); err != nil {
+	if _, err := metrics.NewHandler(sweeping{brokenStore{}}.Invoke, &log, time.Now).Invoke(t.Context(), nil); err != nil {
 		t.Errorf("sweep failed: %v", err)
 	}
 	var counted struct{ SweepFailed int }
@@ -122,8 +122,8 @@ func TestSweep_PartsToCome(t *testing.T) {
 			checked := 0
 			recorder := &outcome.Recorder{Store: partsOutcomes{checked: &checked, toCome: test.toCome}, Now: time.Now}
 			sweeper := &sweep.Sweeper{Store: partsStore{waiting: test.waiting}, Recorder: recorder, Shards: 1, Now: time.Now}
-			run := func(ctx context.Context, _ []byte) ([]byte, error) { return nil, sweeper.Sweep(ctx, sweep.Part{}) }
-			if _, err := metrics.Of(run, &log, time.Now).Invoke(t.Context(), nil); err != nil || checked != test.toCome || log.Len() > 0 != test.counted {
+			run := func(ctx context.Context, _ []byte) ([]byte, error) { return nil, sweeper.Sweep(ctx, sweep.Section{}) }
+			if _, err := metrics.NewHandler(run, &log, time.Now).Invoke(t.Context(), nil); err != nil || checked != test.toCome || log.Len() > 0 != test.counted {
 				t.Errorf("sweep checked the batch %d times and counted %q (%v), want %d checks", checked, log.String(), err, test.toCome)
 			}
 		})

@@ -17,7 +17,7 @@ import (
 func (w *pipeline) pass(d, step time.Duration) {
 	w.t.Helper()
 	for end := w.clock().Add(d); w.clock().Before(end); w.advance(step) {
-		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
+		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Section{}) })
 		for w.step() {
 		}
 	}

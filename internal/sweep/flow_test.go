@@ -21,7 +21,7 @@ import (
 var reading = map[string]bool{
 	"Batch": true, "Campaign": true, "Clicks": true, "Delivery": true, "Due": true, "Endpoints": true, "FindBatch": true, "Get": true,
 	"GetRange": true, "Identity": true, "LedgerHead": true, "OptOutParts": true, "OptOutShard": true, "OptOuts": true, "Progress": true,
-	"RateLimit": true, "Resumed": true, "Route": true, "SendPolicy": true, "Submission": true, "Taps": true, "TemplateVersion": true,
+	"RateLimit": true, "Resumed": true, "Route": true, "TenantHours": true, "Submission": true, "Taps": true, "TemplateVersion": true,
 	"Tenant": true, "TenantOf": true, "Waits": true, "waiting": true,
 }
 
@@ -98,7 +98,7 @@ func TestSweep_CrashAtAnyCall(t *testing.T) {
 		b := w.accept(103)
 		w.advance(3 * time.Minute)
 		w.death.at, w.death.after = c.At, c.After
-		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
+		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Section{}) })
 		for w.deliver(w.releases, w.releaser(), 1) {
 		}
 		clear(w.frames.held)
@@ -283,7 +283,7 @@ func TestResume_MarkedLate(t *testing.T) {
 	for w.deliver(w.releases, w.releaser(), 1) {
 	}
 	w.must(w.store.Resume(t.Context(), "agent#"+w.agent))
-	w.must(w.sweeper().Sweep(t.Context(), sweep.Part{})) // finds nothing that waits
+	w.must(w.sweeper().Sweep(t.Context(), sweep.Section{})) // finds nothing that waits
 	clear(w.frames.held)
 	late := w.batch(b)
 	late.Waits.Paused = true
@@ -323,7 +323,7 @@ func TestResume_CachedPause(t *testing.T) {
 		for w.deliver(w.frames, late, 5) {
 		}
 	}}
-	w.must(sweeper.Sweep(t.Context(), sweep.Part{}))
+	w.must(sweeper.Sweep(t.Context(), sweep.Section{}))
 	if !w.batch(b).Waits.Paused || w.provider.calls > 0 {
 		t.Errorf("the batch waits for %+v, %d messages sent", w.batch(b).Waits, w.provider.calls)
 	}
@@ -461,7 +461,7 @@ func TestSend_ConcurrentDuplicates(t *testing.T) {
 	together(8, func(i int) {
 		w.deliver(w.releases, w.releaser(), 1)
 		if i%4 == 0 {
-			if err := w.sweeper().Sweep(t.Context(), sweep.Part{}); err != nil {
+			if err := w.sweeper().Sweep(t.Context(), sweep.Section{}); err != nil {
 				t.Error(err)
 			}
 		}

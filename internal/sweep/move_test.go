@@ -56,7 +56,7 @@ func TestSweep_LostMoveTask(t *testing.T) {
 		t.Fatalf("after the old time: %s, unmoved %v, due at %v", now.State, now.Unmoved, now.Due)
 	}
 	w.advance(3 * time.Minute)
-	w.attempt(func(ctx context.Context) { w.must(w.sweeper().Sweep(ctx, sweep.Part{})) })
+	w.attempt(func(ctx context.Context) { w.must(w.sweeper().Sweep(ctx, sweep.Section{})) })
 	for w.step() {
 	}
 	if now := w.batch(last); now.Unmoved || now.State != campaign.BatchPending {
@@ -68,7 +68,7 @@ func TestSweep_LostMoveTask(t *testing.T) {
 	w.run(last, 2*time.Hour)
 	for w.clock().Before(due.Add(5 * time.Minute)) {
 		w.advance(time.Minute)
-		w.attempt(func(ctx context.Context) { w.must(w.sweeper().Sweep(ctx, sweep.Part{})) })
+		w.attempt(func(ctx context.Context) { w.must(w.sweeper().Sweep(ctx, sweep.Section{})) })
 		for w.step() {
 		}
 	}

@@ -91,7 +91,7 @@ func (w *pipeline) settle(d time.Duration) {
 		for w.step() {
 		}
 		w.advance(5 * time.Minute)
-		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
+		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Section{}) })
 	}
 	for w.step() {
 	}

@@ -204,7 +204,7 @@ func (w *pipeline) sweeper() *sweep.Sweeper {
 	m := mortal{w}
 	return &sweep.Sweeper{
 		Store: m, Recorder: w.recorder(), Expire: (&expiry.Expirer{Store: w.store, Now: w.clock}).ExpireIfDue,
-		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Queued: mortalQueue{m, w.frames}.Waiting, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
+		Releases: mortalQueue{m, w.releases}, Frames: mortalQueue{m, w.frames}, Queued: mortalQueue{m, w.frames}.Queued, Notify: mortalQueue{m, w.deliveries}, Revokes: mortalQueue{m, w.revokes},
 		Shards: 1, DeliveryShards: 1, SweepAfter: sweepAfter, SweepDelay: sweepDelay, Now: w.clock, // see Due and DueDeliveries of mortal
 	}
 }
@@ -220,7 +220,7 @@ func (w *pipeline) run(b campaign.Batch, until time.Duration) campaign.Batch {
 			return now
 		}
 		w.advance(w.idle(end))
-		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Part{}) })
+		w.attempt(func(ctx context.Context) { _ = w.sweeper().Sweep(ctx, sweep.Section{}) })
 	}
 	return w.batch(b)
 }
@@ -635,8 +635,8 @@ func (m mortal) PostponeCheck(ctx context.Context, b campaign.Batch, next time.T
 	return call(m, "PostponeCheck", func() (bool, error) { return m.w.store.PostponeCheck(ctx, b, next) })
 }
 
-func (m mortal) SendPolicy(ctx context.Context, tenant string) (reach.Policy, error) {
-	return call(m, "SendPolicy", func() (reach.Policy, error) { return m.w.store.SendPolicy(ctx, tenant) })
+func (m mortal) TenantHours(ctx context.Context, tenant string) (reach.TenantHours, error) {
+	return call(m, "TenantHours", func() (reach.TenantHours, error) { return m.w.store.TenantHours(ctx, tenant) })
 }
 
 func (m mortal) Resumed(ctx context.Context) ([]string, error) {
@@ -741,7 +741,7 @@ func (q mortalQueue) Send(_ context.Context, _ string, body []byte, delay time.D
 	})
 }
 
-func (q mortalQueue) Waiting(context.Context) (n int, err error) {
+func (q mortalQueue) Queued(context.Context) (n int, err error) {
 	return n, q.w.death.call("waiting", func() error {
 		n = q.queue.waiting()
 		return nil

@@ -200,7 +200,7 @@ func TestSweep_ExpiredBatch(t *testing.T) {
 	w.handOff(b)
 	w.run(b, time.Hour)
 	w.advance(campaign.Retention)
-	w.must(w.sweeper().Sweep(t.Context(), sweep.Part{}))
+	w.must(w.sweeper().Sweep(t.Context(), sweep.Section{}))
 	if n := w.frames.added + w.revokes.added; n > 3 || w.provider.calls > 0 {
 		t.Errorf("%d tasks, %d calls of the provider", n, w.provider.calls)
 	}

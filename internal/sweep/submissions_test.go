@@ -88,7 +88,7 @@ func TestSweep_Submission(t *testing.T) {
 			}
 			s.stored.ID = campaign.ID{Tenant: "t", CampaignID: "c"}
 			sweeper := &sweep.Sweeper{Store: &s, Intake: &s, Shards: 1, Now: func() time.Time { return beginning }}
-			if err := sweeper.Sweep(t.Context(), sweep.Part{}); err != nil {
+			if err := sweeper.Sweep(t.Context(), sweep.Section{}); err != nil {
 				t.Error(err)
 			}
 			if diff := cmp.Diff(test.want, strings.Join(s.did, ", ")); diff != "" {

@@ -126,27 +126,27 @@ const (
 // lost lists the actions that repeat lost work. The other actions are regular work of the sweep.
 var lost = [...]action{released, resent, finished, completed, continued, stopping, moving}
 
-// Part selects the shards whose number modulo Of is Part. The zero Part selects all shards.
-type Part struct {
-	Part int `json:"part"`
-	Of   int `json:"of"`
+// Section selects the shards whose number modulo Of is Number. The zero Section selects all shards.
+type Section struct {
+	Number int `json:"part"`
+	Of     int `json:"of"`
 }
 
-func (p Part) sweeps(shard int) bool { return p.Of == 0 || shard%p.Of == p.Part }
+func (s Section) sweeps(shard int) bool { return s.Of == 0 || shard%s.Of == s.Number }
 
-// Sweep checks all due items of the part's shards, until shortly before the end of ctx. Items
+// Sweep checks all due items of the section's shards, until shortly before the end of ctx. Items
 // that it does not reach or that fail stay due. Failed items are counted; only an
 // unreadable index is an error.
-func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
+func (s *Sweeper) Sweep(ctx context.Context, section Section) error {
 	began := s.Now()
-	deliveries := s.sweepDeliveries(ctx, part)
+	deliveries := s.sweepDeliveries(ctx, section)
 	resumed := s.resumed(ctx)
-	wakes := s.wakes(ctx, part, resumed)
+	wakes := s.wakes(ctx, section, resumed)
 	var sweeps []*shardSweep
 	var holding atomic.Bool
 	slots := make(semaphore, atOnce)
 	for shard := range s.Shards {
-		if part.sweeps(shard) {
+		if section.sweeps(shard) {
 			sweeps = append(sweeps, &shardSweep{
 				sweeper: s, shard: shard, semaphore: slots, holding: &holding, actions: map[action]int{}, routes: map[routeKey]outgoing.Route{},
 				templates: reach.Remember(s.Store), resumed: resumed, wakes: wakes[shard],
@@ -163,13 +163,13 @@ func (s *Sweeper) Sweep(ctx context.Context, part Part) error {
 		r.requeueLost(ctx, waits)
 		r.deleteCampaigns(ctx) // lowest priority
 	})
-	s.recount(ctx, part, began)
+	s.recount(ctx, section, began)
 	return report(ctx, append(sweeps, deliveries()...))
 }
 
-// recount corrects the counts of days, in the first part only.
-func (s *Sweeper) recount(ctx context.Context, part Part, began time.Time) {
-	if s.Recount == nil || part.Part != 0 {
+// recount corrects the counts of days, in the first section only.
+func (s *Sweeper) recount(ctx context.Context, section Section, began time.Time) {
+	if s.Recount == nil || section.Number != 0 {
 		return
 	}
 	if err := s.Recount(ctx, began); err != nil {
@@ -204,7 +204,7 @@ func each(sweeps []*shardSweep, do func(r *shardSweep)) {
 	shards.Wait()
 }
 
-// semaphore limits the number of concurrent shard sweeps. Waiting sweeps continue in FIFO
+// semaphore limits the number of concurrent shard sweeps. Queued sweeps continue in FIFO
 // order, so a shard with many items does not block the others.
 type semaphore chan struct{}
 
@@ -392,11 +392,11 @@ func (r *shardSweep) resend(ctx context.Context, b campaign.Batch) (action, erro
 	if err != nil {
 		return failed, err
 	}
-	if route.Holds(b, s.Now()) {
+	if route.Pauses(b, s.Now()) {
 		b.Waits.Paused = true
 		return paused, s.check(ctx, b, outgoing.WaitUntil(b, s.Now()))
 	}
-	hours, err := reach.Load(ctx, r.templates, route.Policy, b)
+	hours, err := reach.Load(ctx, r.templates, route.Hours, b)
 	if err != nil {
 		return failed, err
 	}

@@ -58,7 +58,7 @@ func TestSweep_BusyShards(t *testing.T) {
 		sweeper := &sweep.Sweeper{Store: store, Expire: brokenExpirer{}.ExpireIfDue, Shards: dynamo.DueShards, Now: time.Now}
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second) // five seconds are reserved for started work
 		defer cancel()
-		if err := sweeper.Sweep(ctx, sweep.Part{}); err != nil {
+		if err := sweeper.Sweep(ctx, sweep.Section{}); err != nil {
 			t.Error(err)
 		}
 		if len(store.looked) != dynamo.DueShards {
@@ -74,13 +74,13 @@ func TestSweep_BusyShards(t *testing.T) {
 func TestSweepPart_Shards(t *testing.T) {
 	t.Parallel()
 	looked := map[int]int{}
-	for part := range dynamo.DueParts {
+	for part := range dynamo.DueSections {
 		store := &countingStore{looked: looked}
 		sweeper := &sweep.Sweeper{Store: store, Shards: dynamo.DueShards, Now: time.Now}
-		if err := sweeper.Sweep(t.Context(), sweep.Part{Part: part, Of: dynamo.DueParts}); err != nil {
+		if err := sweeper.Sweep(t.Context(), sweep.Section{Number: part, Of: dynamo.DueSections}); err != nil {
 			t.Error(err)
 		}
-		if len(looked) != (part+1)*dynamo.DueShards/dynamo.DueParts {
+		if len(looked) != (part+1)*dynamo.DueShards/dynamo.DueSections {
 			t.Errorf("%d shards were read after %d parts", len(looked), part+1)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // subjectAll is the subject of the pause of all tenants.
 const subjectAll = "all"
 
-// subjects are pauses that ended lately, "all", "tenant#id", "agent#id" or campaign.PauseSubject, and send policies that
+// subjects are pauses that ended lately, "all", "tenant#id", "agent#id" or campaign.PauseSubject, and hours of tenants that
 // changed.
 type subjects []string
 
@@ -42,13 +42,13 @@ func (s *Sweeper) resumed(ctx context.Context) subjects {
 	return ended
 }
 
-// wakes returns the batches of the part that wait and whose tenants the subjects are about, by shard. Those that cannot
+// wakes returns the batches of the section that wait and whose tenants the subjects are about, by shard. Those that cannot
 // be read go on at their next check. The end of a pause of all tenants has none: wake looks at all due rows.
-func (s *Sweeper) wakes(ctx context.Context, part Part, ended subjects) map[int][]campaign.BatchRef {
+func (s *Sweeper) wakes(ctx context.Context, section Section, ended subjects) map[int][]campaign.BatchRef {
 	wakes, read := map[int][]campaign.BatchRef{}, map[string]bool{}
 	for _, subject := range ended {
 		tenant, err := s.tenantOf(ctx, subject)
-		if err == nil && tenant != "" && !read[tenant] && part.sweeps(s.shardOf(campaign.BatchRef{ID: campaign.ID{Tenant: tenant}})) {
+		if err == nil && tenant != "" && !read[tenant] && section.sweeps(s.shardOf(campaign.BatchRef{ID: campaign.ID{Tenant: tenant}})) {
 			read[tenant] = true
 			err = s.addWakes(ctx, tenant, wakes)
 		}
@@ -130,7 +130,7 @@ func (r *shardSweep) wakeBatch(ctx context.Context, ref campaign.BatchRef) (acti
 	if err != nil {
 		return failed, err
 	}
-	if route.Holds(b, r.sweeper.Now()) {
+	if route.Pauses(b, r.sweeper.Now()) {
 		return paused, nil
 	}
 	return r.sweepRead(ctx, b)

@@ -63,18 +63,18 @@ func TestSweep_ReadsTheWaitingBatchesOfTheTenant(t *testing.T) {
 	id := campaign.ID{Tenant: "a#b", CampaignID: "c"}
 	for name, test := range map[string]struct {
 		ended []string
-		part  sweep.Part
+		part  sweep.Section
 		want  []string // the tenants
 		later bool     // whether rows that are due later are read
 	}{
-		"policy":          {[]string{reach.Changed("acme")}, sweep.Part{}, []string{"acme"}, false},
-		"tenant":          {[]string{"tenant#acme"}, sweep.Part{}, []string{"acme"}, false},
-		"campaign":        {[]string{campaign.PauseSubject(id)}, sweep.Part{}, []string{"a#b"}, false},
-		"agent":           {[]string{"agent#1"}, sweep.Part{}, []string{"owner of 1"}, false},
-		"twice a tenant":  {[]string{reach.Changed("acme"), "tenant#acme"}, sweep.Part{}, []string{"acme"}, false},
-		"of another part": {[]string{"tenant#acme"}, sweep.Part{Part: 1, Of: 4}, nil, false},
-		"of this part":    {[]string{"tenant#acme"}, sweep.Part{Part: 0, Of: 4}, []string{"acme"}, false},
-		"all tenants":     {[]string{"all"}, sweep.Part{}, nil, true},
+		"policy":          {[]string{reach.Changed("acme")}, sweep.Section{}, []string{"acme"}, false},
+		"tenant":          {[]string{"tenant#acme"}, sweep.Section{}, []string{"acme"}, false},
+		"campaign":        {[]string{campaign.PauseSubject(id)}, sweep.Section{}, []string{"a#b"}, false},
+		"agent":           {[]string{"agent#1"}, sweep.Section{}, []string{"owner of 1"}, false},
+		"twice a tenant":  {[]string{reach.Changed("acme"), "tenant#acme"}, sweep.Section{}, []string{"acme"}, false},
+		"of another part": {[]string{"tenant#acme"}, sweep.Section{Number: 1, Of: 4}, nil, false},
+		"of this part":    {[]string{"tenant#acme"}, sweep.Section{Number: 0, Of: 4}, []string{"acme"}, false},
+		"all tenants":     {[]string{"all"}, sweep.Section{}, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

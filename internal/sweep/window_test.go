@@ -15,19 +15,19 @@ import (
 )
 
 // weekdays is a policy for promotions: Monday to Friday from 9 to 21 o'clock.
-func weekdays() reach.Policy {
+func weekdays() reach.TenantHours {
 	rule := reach.Usual()
 	rule.Week[time.Saturday] = window.Hours{}
-	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: rule}}
+	return reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: rule}}
 }
 
 // saveRule replaces the tenant's send policy.
-func (w *pipeline) saveRule(p reach.Policy) {
+func (w *pipeline) saveRule(p reach.TenantHours) {
 	w.t.Helper()
-	read, err := w.store.SendPolicy(w.t.Context(), w.tenant)
+	read, err := w.store.TenantHours(w.t.Context(), w.tenant)
 	w.must(err)
 	p.Revision = read.Revision
-	w.must(w.store.SaveSendPolicy(w.t.Context(), w.tenant, p))
+	w.must(w.store.SaveTenantHours(w.t.Context(), w.tenant, p))
 }
 
 // at sets the clock to a time in São Paulo on the Monday of the beginning, or on a later day.
@@ -135,7 +135,7 @@ func TestWindow_RuleRemoved(t *testing.T) {
 	b := w.accept(103)
 	w.handOff(b)
 	w.run(b, time.Hour)
-	w.saveRule(reach.Policy{})
+	w.saveRule(reach.TenantHours{})
 	w.run(b, 3*time.Minute)
 	w.checkSent(b)
 }
@@ -195,7 +195,7 @@ func saturdays(b *campaign.Batch) {
 // unopened runs a batch that waits for Saturday in the night before, until it was seen that Saturdays are closed.
 func (w *pipeline) unopened() campaign.Batch {
 	w.t.Helper()
-	w.saveRule(reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
+	w.saveRule(reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
 	w.at(4, 22, 0)
 	b := w.accept(103, w.inZones, saturdays)
 	w.handOff(b)
@@ -234,7 +234,7 @@ func TestWindow_OpensAgain(t *testing.T) {
 	w := newPipeline(t)
 	b := w.unopened()
 	w.run(b, 70*time.Hour)
-	w.saveRule(reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
+	w.saveRule(reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
 	if now := w.run(b, 3*time.Minute); now.NeverOpen.Zones != 0 || !now.NeverOpen.Since.IsZero() {
 		t.Errorf("after the change, the batch has %+v", now.NeverOpen)
 	}
@@ -306,7 +306,7 @@ func TestWindow_OpensAfterNotAfter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newPipeline(t)
-			w.saveRule(reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
+			w.saveRule(reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
 			w.at(5, 14, 0) // on Saturday, after its hour in each zone
 			b := w.accept(103, w.inZones, saturdays, func(b *campaign.Batch) { b.NotAfter = b.Due.Add(test.notAfter) })
 			w.handOff(b)

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/netguard"
 )
 
 type attempt struct {

@@ -20,6 +20,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/campaign/payload"
@@ -28,7 +29,6 @@ import (
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
 	"campaign-dispatch/internal/webhook/feed"
-	"campaign-dispatch/internal/webhook/netguard"
 	"campaign-dispatch/localstack/stackenv"
 )
 

@@ -76,7 +76,7 @@ func NewMessage(subject string, kind delivery.Kind, at time.Time, d Data) (Messa
 // suggestion returns the tapped suggestion as it was sent, nil if its template is damaged
 // or deleted. It reads the message only if the template has variables.
 func (n *Notifier) suggestion(ctx context.Context, b campaign.Batch, tap campaign.Change, erased bool) (*campaign.TappedSuggestion, error) {
-	t, err := n.templates.Of(ctx, n.Store, b, n.Now())
+	t, err := n.templates.OfBatch(ctx, n.Store, b, n.Now())
 	var m campaign.Message
 	if err == nil && !erased && len(t.Variables()) > 0 {
 		m, err = payload.LatestMessage(ctx, n.reread, n.Blobs, b, tap.Index) // not cached: an erasure ends it

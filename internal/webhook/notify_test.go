@@ -18,10 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/netguard"
 	"campaign-dispatch/localstack/stackenv"
 )
 

@@ -14,12 +14,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/ledger"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/netguard"
 )
 
 // schedule returns the post times of a message that always fails.

@@ -260,7 +260,7 @@ func (c *client) checkNow(b campaign.Batch) {
 func (c *client) sweep(batches ...campaign.BatchRef) {
 	c.t.Helper()
 	for _, ref := range batches {
-		c.sweepPart(sweep.Part{Part: c.store().DueShard(ref), Of: dynamo.DueShards})
+		c.sweepPart(sweep.Section{Number: c.store().DueShard(ref), Of: dynamo.DueShards})
 	}
 }
 
@@ -269,17 +269,17 @@ func (c *client) sweep(batches ...campaign.BatchRef) {
 func (c *client) sweepTenant() {
 	c.t.Helper()
 	row := campaign.BatchRef{ID: campaign.ID{Tenant: c.env["TENANT"]}}
-	c.sweepPart(sweep.Part{Part: c.store().DueShard(row) % dynamo.DueParts, Of: dynamo.DueParts})
+	c.sweepPart(sweep.Section{Number: c.store().DueShard(row) % dynamo.DueSections, Of: dynamo.DueSections})
 }
 
 // sweepAll runs the sweep function on all due rows and deliveries.
 func (c *client) sweepAll() {
 	c.t.Helper()
-	c.sweepPart(sweep.Part{})
+	c.sweepPart(sweep.Section{})
 }
 
 // sweepPart runs the sweep function. It ignores failed items, which may belong to other tests.
-func (c *client) sweepPart(part sweep.Part) {
+func (c *client) sweepPart(part sweep.Section) {
 	c.t.Helper()
 	event, err := json.Marshal(part)
 	must(c.t, err)

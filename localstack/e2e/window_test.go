@@ -12,10 +12,10 @@ import (
 )
 
 // closedNow is a rule that is open on the day after tomorrow only.
-func closedNow() reach.Policy {
+func closedNow() reach.TenantHours {
 	var rule reach.Rule
 	rule.Week[time.Now().AddDate(0, 0, 2).Weekday()] = window.Hours{From: 9 * 60, Until: 18 * 60}
-	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: rule}}
+	return reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: rule}}
 }
 
 // A message waits for the send window, the read-back says so, and it goes when the tenant removes its rule.
@@ -23,7 +23,7 @@ func TestWindow_ClosedThenRemoved(t *testing.T) {
 	t.Parallel()
 	c := newClient(t).ownTenant()
 	rule := closedNow()
-	must(t, c.store().SaveSendPolicy(t.Context(), c.env["TENANT"], rule))
+	must(t, c.store().SaveTenantHours(t.Context(), c.env["TENANT"], rule))
 	all := messages(150)
 	call := c.call(all)
 	if got := c.dispatch(call); got.status != http.StatusAccepted {
@@ -52,7 +52,7 @@ func TestWindow_ClosedThenRemoved(t *testing.T) {
 		t.Errorf("%d messages wait, and %d were sent, want 150 and none", messages, c.accepted(all))
 	}
 
-	must(t, c.store().SaveSendPolicy(t.Context(), c.env["TENANT"], reach.Policy{Revision: 1}))
+	must(t, c.store().SaveTenantHours(t.Context(), c.env["TENANT"], reach.TenantHours{Revision: 1}))
 
 	c.eventually(5*time.Minute, "sent without the rule", func() bool { c.sweepNow(ref); return c.sentOnce(all) })
 }

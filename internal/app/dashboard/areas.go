@@ -16,19 +16,20 @@ import (
 	"campaign-dispatch/internal/aws/s3"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/base/inputerr"
+	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/base/wired"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/billing"
 	"campaign-dispatch/internal/dashboard/brand"
 	"campaign-dispatch/internal/dashboard/campaigns"
-	"campaign-dispatch/internal/dashboard/contacts"
 	"campaign-dispatch/internal/dashboard/credentials"
 	exportpages "campaign-dispatch/internal/dashboard/exports"
 	"campaign-dispatch/internal/dashboard/hours"
 	"campaign-dispatch/internal/dashboard/lists"
 	mediapages "campaign-dispatch/internal/dashboard/media"
 	"campaign-dispatch/internal/dashboard/overview"
+	"campaign-dispatch/internal/dashboard/people"
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/team"
 	"campaign-dispatch/internal/dashboard/templates"
@@ -47,7 +48,6 @@ import (
 	"campaign-dispatch/internal/reach/optout"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
-	"campaign-dispatch/internal/webhook/netguard"
 )
 
 // seenNumbersLimit is the memory in bytes for the numbers of earlier batches.
@@ -118,7 +118,7 @@ func (a parts) campaignAreas(c app.Config) []area {
 			Book: &book.Book{Store: a.stores, Blobs: a.blobs, Now: time.Now}, Files: numberFiles,
 			Campaigns: a.stores, Origin: a.blobs.Origin, Now: time.Now,
 		}},
-		{contacts.Area(), &contacts.Pages{
+		{people.Area(), &people.Pages{
 			Store: contactRows{a.stores, a.queries}, OptOuts: a.optOuts, Files: numberFiles, Reach: a.reach, Shards: optout.Shards, Now: time.Now,
 		}},
 	}

@@ -35,9 +35,9 @@ import (
 	"campaign-dispatch/internal/control"
 	"campaign-dispatch/internal/dashboard/billing"
 	"campaign-dispatch/internal/dashboard/campaigns"
-	"campaign-dispatch/internal/dashboard/contacts"
 	exportpages "campaign-dispatch/internal/dashboard/exports"
 	"campaign-dispatch/internal/dashboard/overview"
+	"campaign-dispatch/internal/dashboard/people"
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
@@ -213,10 +213,10 @@ func (c *company) wireSite(atOnce time.Duration) {
 		&overview.Pages{Store: rowsOf{c.store, c}, Now: c.clock},
 		&exportpages.Pages{Exports: exportsOf{c.store, files}},
 		&billing.Pages{Store: c.store, Now: c.clock},
-		&contacts.Pages{Store: contactsOf{c.store, messages}, OptOuts: c.book, Reach: c.dispatch.Reach, Shards: optout.Shards, Now: c.clock},
+		&people.Pages{Store: contactsOf{c.store, messages}, OptOuts: c.book, Reach: c.dispatch.Reach, Shards: optout.Shards, Now: c.clock},
 	}
 	c.Dashboard = webtest.Serve(c.t, webtest.UI(c.t, c.clock), campaigns.Area(), pages,
-		sending.Area(), overview.Area(), exportpages.Area(), billing.Area(), contacts.Area())
+		sending.Area(), overview.Area(), exportpages.Area(), billing.Area(), people.Area())
 }
 
 // exportsOf are the campaigns and exports of the pages.

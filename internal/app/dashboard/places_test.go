@@ -14,7 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/dashboard/billing"
-	"campaign-dispatch/internal/dashboard/contacts"
+	"campaign-dispatch/internal/dashboard/people"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/webhook/delivery"
 )
@@ -203,7 +203,7 @@ func (s *six) persons() {
 		}
 		seen[key] = true
 		where := s.at("person " + fate + ", withheld: " + s.withheldFrom[i])
-		page := s.author.Post(contacts.Path+"/find", url.Values{"phone": {s.phones[i]}})
+		page := s.author.Post(people.Path+"/find", url.Values{"phone": {s.phones[i]}})
 		s.figures(where, page, fmt.Sprintf("%s u%d T %s%s", s.name, i, fates[fate].words, s.waits(i)))
 		s.figures(where, page, map[string]string{
 			"-": "This number gets messages.", "opted_out": "This number opted out on", "suppressed": "This number is on the suppression list " + theList,

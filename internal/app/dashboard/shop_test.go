@@ -173,7 +173,7 @@ func (s *shop) wait(until time.Time) {
 	s.t.Helper()
 	s.now = until
 	shard := s.store.DueShard(campaign.BatchRef{ID: campaign.ID{Tenant: s.tenant}}) // all of a tenant's are in one part
-	s.must(s.sweeper.Sweep(s.t.Context(), sweep.Part{Part: shard % dynamo.DueParts, Of: dynamo.DueParts}))
+	s.must(s.sweeper.Sweep(s.t.Context(), sweep.Section{Number: shard % dynamo.DueSections, Of: dynamo.DueSections}))
 	s.work()
 }
 

@@ -25,11 +25,11 @@ import (
 // planned is a campaign before it is sent, and what is promised then. A message costs 10 cents.
 type planned struct {
 	name     string
-	at       time.Time    // when everything before the sending happens
-	hours    reach.Policy // of the company
-	part     int          // people of a part of the file
-	people   string       // their area codes
-	withheld string       // the fate of who gets no message, "-" for the others
+	at       time.Time         // when everything before the sending happens
+	hours    reach.TenantHours // of the company
+	part     int               // people of a part of the file
+	people   string            // their area codes
+	withheld string            // the fate of who gets no message, "-" for the others
 
 	starts   string   // when the first message goes, as pages have it, "" for at once
 	openings []string // of the review
@@ -72,7 +72,7 @@ var fates = map[string]fate{
 const theList = "procon"
 
 // hours are those of promotions, with a local holiday.
-var hours = reach.Policy{
+var hours = reach.TenantHours{
 	Rules:    map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()},
 	Holidays: []string{"2037-12-01"}, HolidayNames: map[string]string{"2037-12-01": "Aniversário da cidade"},
 }
@@ -318,7 +318,7 @@ func newSix(t *testing.T, p planned) *six {
 		Prices: campaign.Prices{Basic: cents(10), Single: cents(20)}, Limits: campaign.Spending{Day: cents(10_000), Month: cents(100_000)},
 	}))
 	if len(p.hours.Rules) > 0 {
-		s.must(s.store.SaveSendPolicy(t.Context(), s.tenant, p.hours))
+		s.must(s.store.SaveTenantHours(t.Context(), s.tenant, p.hours))
 	}
 	s.must(s.store.SaveApprovalFrom(t.Context(), s.tenant, 0, 2))
 	s.author, s.approver = s.SignIn(s.tenant, web.RoleAuthor), s.SignIn(s.tenant, web.RoleApprover)
@@ -330,8 +330,8 @@ func cents(n int) campaign.Money { return campaign.Money(n) * 10_000 }
 // money is an amount of pages.
 func money(amount int) string { return fmt.Sprintf("R$ %d.%02d", amount/100, amount%100) }
 
-// people are so many people, as pages have them.
-func people(n int) string {
+// countPeople returns a number of people, as pages have it.
+func countPeople(n int) string {
 	if n == 1 {
 		return "1 person"
 	}
@@ -397,7 +397,7 @@ func (s *six) approve(path string) {
 	if s.starts != "" {
 		button, done = "Approve and schedule for ", "is scheduled for "+s.starts
 	}
-	s.figures("approval", page, button+people(s.toSend))
+	s.figures("approval", page, button+countPeople(s.toSend))
 	a := s.approver.Post(path+"/decide", url.Values{"decision": {"approve"}, "hash": {page.Value("hash")}, "starts": {page.Value("starts")}})
 	if a.Status != http.StatusSeeOther {
 		s.t.Fatalf("approved: %d to %q\n%s", a.Status, a.Location, a.Text())

@@ -43,7 +43,7 @@ func (s *CampaignStore) queryKeys(q acceptance.Query) map[string]rowKey {
 		{"calls", q.Calls, s.Auth, callsKey(q.Tenant)},
 		{"answer", q.IdempotencyKey != "", s.Campaigns, idempotencyKey(q.Tenant, q.ClientID, q.IdempotencyKey)},
 		{"billing", priced, s.Campaigns, billingKey(q.Tenant)},
-		{"policy", priced, s.Campaigns, sendPolicyKey(q.Tenant)},
+		{"policy", priced, s.Campaigns, tenantHoursKey(q.Tenant)},
 		{"budget", priced, s.Campaigns, budgetKey(q.Tenant, q.Month)},
 		{"template", q.TemplateID != "", s.Campaigns, templateKey(q.TemplateID)},
 		{"name", q.Name != "", s.Campaigns, nameKey(q.Tenant, q.Name)},
@@ -77,7 +77,7 @@ func (s *CampaignStore) readSnapshot(
 	snapshot.NameOwner = getText(row("name"), "campaignId")
 	snapshot.Calls = readCalls(rows[keys["calls"].id()]) // expired rows too, so that the period does not restart
 	snapshot.Billing = readBilling(row("billing"))
-	if snapshot.Policy, err = readSendPolicy(row("policy")); err != nil {
+	if snapshot.Hours, err = readTenantHours(row("policy")); err != nil {
 		return snapshot, err
 	}
 	snapshot.Reserved = readMonth(row("budget"), q.Month)

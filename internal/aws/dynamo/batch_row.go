@@ -13,7 +13,7 @@ import (
 )
 
 // Batch reads a batch consistently. The error wraps campaign.ErrNotFound if it does not
-// exist. Only a waiting batch above campaign.MovedAtOnce also reads its campaign.
+// exist. Only an unreleased batch above campaign.MovedAtOnce also reads its campaign.
 func (s *BatchStore) Batch(ctx context.Context, ref campaign.BatchRef) (campaign.Batch, error) {
 	row, err := s.get(ctx, "read batch "+ref.BatchID, batchKey(ref))
 	if err != nil {
@@ -126,7 +126,7 @@ func (t *table) dueShard(ref campaign.BatchRef) string {
 	return t.dueKey(ref.Tenant, rowOfBatch(ref))
 }
 
-// DueShard returns the shard of DueIndex that has a batch. All of a tenant's are in one part.
+// DueShard returns the shard of DueIndex that has a batch. All of a tenant's are in one section.
 func (*BatchStore) DueShard(ref campaign.BatchRef) int {
 	return dueNumber(ref.Tenant, rowOfBatch(ref))
 }
@@ -137,7 +137,7 @@ func rowOfBatch(ref campaign.BatchRef) string { return ref.Tenant + ref.Campaign
 func (t *table) dueKey(tenant, row string) string { return strconv.Itoa(dueNumber(tenant, row)) }
 
 func dueNumber(tenant, row string) int {
-	return int(hashOf(row)%(DueShards/DueParts)*DueParts + hashOf(tenant)%DueParts)
+	return int(hashOf(row)%(DueShards/DueSections)*DueSections + hashOf(tenant)%DueSections)
 }
 
 func hashOf(name string) uint64 {

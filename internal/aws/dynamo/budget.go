@@ -236,16 +236,16 @@ func (t *table) newBooking(ctx context.Context, b campaign.Batch, due time.Time)
 
 // bookingRules reads consistently what decides about the booking of reservations: the limits of a tenant, zero for none,
 // and the sending hours.
-func (t *table) bookingRules(ctx context.Context, tenant string) (limits campaign.Spending, p reach.Policy, err error) {
+func (t *table) bookingRules(ctx context.Context, tenant string) (limits campaign.Spending, p reach.TenantHours, err error) {
 	rows, err := t.rows(ctx, "read the budget and the sending hours of tenant "+tenant,
-		map[string]Item{"billing": billingKey(tenant), "policy": sendPolicyKey(tenant)})
+		map[string]Item{"billing": billingKey(tenant), "policy": tenantHoursKey(tenant)})
 	if err != nil {
 		return limits, p, err
 	}
 	if billing := readBilling(rows["billing"]); billing.Limited() {
 		limits = billing.Limits
 	}
-	p, err = readSendPolicy(rows["policy"])
+	p, err = readTenantHours(rows["policy"])
 	return limits, p, err
 }
 

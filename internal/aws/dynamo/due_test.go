@@ -261,7 +261,7 @@ func TestDue_OnePart(t *testing.T) {
 			}
 			found++
 			shards[shard]++
-			parts[shard%dynamo.DueParts] = true
+			parts[shard%dynamo.DueSections] = true
 		}
 	}
 	if found != 41 {

@@ -15,12 +15,12 @@ import (
 // sort key "nextCheck" (milliseconds since 1970). It contains unfinished batches, circuits,
 // and each campaign's META row with its expiry.
 //
-// The shard number modulo DueParts selects the part of sweep that reads it; all rows of a
-// tenant are in one part.
+// The shard number modulo DueSections selects the section of sweep that reads it; all rows of a
+// tenant are in one section.
 const (
-	DueIndex  = "due"
-	DueShards = 128
-	DueParts  = 4
+	DueIndex    = "due"
+	DueShards   = 128
+	DueSections = 4
 )
 
 // CampaignsIndex is a sparse index that lists the campaigns of a tenant, and those of its batches that wait. A META row
@@ -138,8 +138,8 @@ func tenantKey(id string) Item { return ofTenant(id, "TENANT") }
 
 func billingKey(tenant string) Item { return ofTenant(tenant, "BILLING") }
 
-// sendPolicyKey is the row with the times at which a tenant's messages may go.
-func sendPolicyKey(tenant string) Item { return ofTenant(tenant, "SENDPOLICY") }
+// tenantHoursKey is the row with the times at which a tenant's messages may go.
+func tenantHoursKey(tenant string) Item { return ofTenant(tenant, "SENDPOLICY") }
 
 func brandKey(tenant string) Item { return ofTenant(tenant, "BRAND") }
 

@@ -41,7 +41,7 @@ func builtKeys() map[string][]Item {
 		"tenantKey":          {tenantKey("tenant")},
 		"billingKey":         {billingKey("tenant")},
 		"brandKey":           {brandKey("tenant")},
-		"sendPolicyKey":      {sendPolicyKey("tenant")},
+		"tenantHoursKey":     {tenantHoursKey("tenant")},
 		"approvalRuleKey":    {approvalRuleKey("tenant")},
 		"testNumbersKey":     {testNumbersKey("tenant")},
 		"templateGuardKey":   {templateGuardKey("tenant")},

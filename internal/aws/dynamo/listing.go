@@ -203,7 +203,7 @@ func resultFields(r *insight.Results) fields {
 		"batches": &r.Batches, "moves": &r.Moves, "templates": &r.Templates, "accepted": &r.Accepted, "sent": &r.Sent,
 		"delivered": &r.Delivered, "read": &r.Read, "lost": &r.Lost, "optedOut": &r.OptedOut, "tapped": &r.Tapped, "clicked": &r.Clicked,
 		"waiting": &r.ToGo, "stopped": &r.Stopped, "notAccepted": &r.NotAccepted, "neverAccepted": &r.NeverAccepted,
-		"tooLate": &r.TooLate, "suppressed": &r.Suppressed, "unanswered": &r.Unanswered, "unpriced": &r.Unpriced, "neverGo": &r.NeverGo,
+		"tooLate": &r.ExpiredUnsent, "suppressed": &r.Suppressed, "unanswered": &r.Unanswered, "unpriced": &r.Unpriced, "neverGo": &r.NeverGo,
 	}
 }
 

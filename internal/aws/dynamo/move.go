@@ -18,7 +18,7 @@ import (
 )
 
 // A campaign is rescheduled in one transaction. It writes the due time and a revision to META,
-// changes the first rows of the waiting batches, and moves their reservations. If there are
+// changes the first rows of the unreleased batches, and moves their reservations. If there are
 // more batches, it also reserves their amounts on the new days, as movingHeldOn with the sum movingHeld,
 // and keeps the sending hours by which the days were found, as movingHours. FinishMove changes the rows
 // of those batches, and releases the rest of movingHeldOn. A batch that was cancelled or released in
@@ -27,22 +27,22 @@ import (
 func readMove(meta Item) campaign.Move {
 	return campaign.Move{
 		Due: getMillis(meta, "movedTo"), Revision: getInt(meta, "moves"), Batches: getInt(meta, "movesUpTo"),
-		Open: getBool(meta, "moving"), Held: readHeld(meta), Hours: getBinary(meta, "movingHours"),
+		Open: getBool(meta, "moving"), Reserved: readReserved(meta), Hours: getBinary(meta, "movingHours"),
 	}
 }
 
-// readHeld returns movingHeldOn. An earlier version of this service has only the sum, on the day of the due time.
-func readHeld(meta Item) map[string]campaign.Money {
-	held, sum := getAmounts(meta, "movingHeldOn"), getMoney(meta, "movingHeld")
-	if campaign.Sum(held) == sum {
-		return held
+// readReserved returns movingHeldOn. An earlier version of this service has only the sum, on the day of the due time.
+func readReserved(meta Item) map[string]campaign.Money {
+	reserved, sum := getAmounts(meta, "movingHeldOn"), getMoney(meta, "movingHeld")
+	if campaign.Sum(reserved) == sum {
+		return reserved
 	}
 	return map[string]campaign.Money{localtime.Day(getMillis(meta, "movedTo")): sum}
 }
 
-// heldItem returns the attributes of what a move holds.
-func heldItem(held map[string]campaign.Money) Item {
-	return Item{"movingHeld": number(campaign.Sum(held)), "movingHeldOn": amounts(held)}
+// reservedItem returns the attributes of what a move reserves.
+func reservedItem(reserved map[string]campaign.Money) Item {
+	return Item{"movingHeld": number(campaign.Sum(reserved)), "movingHeldOn": amounts(reserved)}
 }
 
 // Move returns the last change of a campaign's due time. The error wraps campaign.ErrNotFound
@@ -52,7 +52,7 @@ func (s *CampaignStore) Move(ctx context.Context, id campaign.ID) (campaign.Move
 	return readMove(meta), err
 }
 
-// RescheduleCampaign changes the due time of all waiting batches if the campaign is unchanged since
+// RescheduleCampaign changes the due time of all unreleased batches if the campaign is unchanged since
 // it was read, and reports whether it did. The batches that it returns have the new time. If
 // the Move of the campaign is open then, FinishMove changes the other batches. The error is
 // a *campaign.BudgetError if the new day has no room: then nothing was changed.
@@ -85,7 +85,7 @@ func (s *CampaignStore) tryMove(ctx context.Context, c campaign.Campaign, due, n
 	return nil, false, cmp.Or(s.room(ctx, c.Tenant, plan), campaign.ErrLostRace)
 }
 
-// planMove also returns the dates of campaign.PlanMove. It reads nothing if no waiting batch has a reservation.
+// planMove also returns the dates of campaign.PlanMove. It reads nothing if no unreleased batch has a reservation.
 func (s *CampaignStore) planMove(ctx context.Context, c campaign.Campaign, due time.Time) (p campaign.MovePlan, dates map[string]string, err error) {
 	if !slices.ContainsFunc(c.Unreleased(), func(b campaign.Batch) bool { return b.Reserved > 0 }) {
 		return campaign.PlanMove(c, due, campaign.Spending{}, nil), nil, nil
@@ -99,7 +99,7 @@ func (s *CampaignStore) planMove(ctx context.Context, c campaign.Campaign, due t
 		return p, nil, err
 	}
 	p = campaign.PlanMove(c, due, limits, dates)
-	if p.Move.Open && !policy.Equal(reach.Policy{}) {
+	if p.Move.Open && !policy.Equal(reach.TenantHours{}) {
 		p.Move.Hours, err = json.Marshal(policy)
 	}
 	return p, dates, err
@@ -110,7 +110,7 @@ func (s *CampaignStore) metaMove(c campaign.Campaign, to campaign.Move) types.Tr
 	update := "SET movedTo = :due, moves = :revision, movesUpTo = :batches, anyScheduled = :true"
 	values := Item{":due": millis(to.Due), ":revision": number(to.Revision), ":batches": number(to.Batches), ":true": boolean(true)}
 	if to.Open {
-		update += ", moving = :true, " + assign(heldItem(to.Held), values)
+		update += ", moving = :true, " + assign(reservedItem(to.Reserved), values)
 	}
 	if to.Hours != nil {
 		update, values[":hours"] = update+", movingHours = :hours", bytesOf(to.Hours)
@@ -194,7 +194,7 @@ func (s *CampaignStore) FinishMove(
 			return err
 		}
 		for some := range slices.Chunk(c.Unmoved(), campaign.MovedAtOnce) {
-			if c.Move.Held, err = s.moveUnmoved(ctx, c, some, dates, nextCheck(c.Move.Due)); err != nil {
+			if c.Move.Reserved, err = s.moveUnmoved(ctx, c, some, dates, nextCheck(c.Move.Due)); err != nil {
 				return err
 			}
 			moved = append(moved, c.Move.Moved(some, dates)...)
@@ -206,7 +206,7 @@ func (s *CampaignStore) FinishMove(
 
 // movedDates returns the dates of planMove for the batches that an open move has left.
 func (s *CampaignStore) movedDates(ctx context.Context, c campaign.Campaign) (map[string]string, error) {
-	var hours reach.Policy
+	var hours reach.TenantHours
 	if data := c.Move.Hours; data != nil {
 		if err := json.Unmarshal(data, &hours); err != nil {
 			return nil, fmt.Errorf("read the sending hours of a move of campaign %s: %w: %w", c.CampaignID, campaign.ErrDamaged, err)
@@ -220,13 +220,13 @@ func (s *CampaignStore) movedDates(ctx context.Context, c campaign.Campaign) (ma
 func (s *CampaignStore) moveUnmoved(
 	ctx context.Context, c campaign.Campaign, some []campaign.Batch, dates map[string]string, nextCheck time.Time,
 ) (left map[string]campaign.Money, err error) {
-	items, left := s.batchMoves(some, c.Move, dates, nextCheck), maps.Clone(c.Move.Held)
+	items, left := s.batchMoves(some, c.Move, dates, nextCheck), maps.Clone(c.Move.Reserved)
 	if sums := campaign.SumByDate(some, dates); len(sums) > 0 {
 		for date, sum := range sums {
 			left[date] -= sum
 		}
 		values := Item{}
-		items = append(items, s.metaOfMove(c, "SET "+assign(heldItem(left), values), values))
+		items = append(items, s.metaOfMove(c, "SET "+assign(reservedItem(left), values), values))
 		items = append(items, s.changeBudgets(c.Tenant, campaign.ReleaseAll(some))...)
 	}
 	return left, s.writeAll(ctx, "reschedule campaign "+c.CampaignID, items...)
@@ -242,7 +242,7 @@ func (s *CampaignStore) closeMove(ctx context.Context, id campaign.ID) error {
 		return campaign.ErrLostRace
 	}
 	var rest []campaign.Batch
-	for date, amount := range c.Move.Held {
+	for date, amount := range c.Move.Reserved {
 		rest = append(rest, campaign.Batch{Reserved: amount, ReservedOn: date})
 	}
 	end := s.metaOfMove(c, "REMOVE moving, movingHeld, movingHeldOn, movingHours", Item{})
@@ -253,6 +253,6 @@ func (s *CampaignStore) closeMove(ctx context.Context, id campaign.ID) error {
 // metaOfMove updates META while the move is as it was read.
 func (s *CampaignStore) metaOfMove(c campaign.Campaign, update string, values Item) types.TransactWriteItem {
 	const condition = "movingHeld = :held AND attribute_exists(moving) AND moves = :revision"
-	with(values, Item{":held": number(campaign.Sum(c.Move.Held)), ":revision": number(c.Move.Revision)})
+	with(values, Item{":held": number(campaign.Sum(c.Move.Reserved)), ":revision": number(c.Move.Revision)})
 	return s.update(metaKey(c.ID), update, condition, values)
 }

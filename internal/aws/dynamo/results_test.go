@@ -18,7 +18,7 @@ func TestResults(t *testing.T) {
 	id := campaign.ID{Tenant: randomID(), CampaignID: "0190b6a4-7a1c-4d51-b5a0-3c1f0a4b9f10"}
 	r := insight.Results{
 		At: at, Status: campaign.StatusCompleted, Batches: 3, Moves: 1, CancelledAt: at.Add(-time.Hour), First: at.Add(-3 * time.Hour), Last: at.Add(-2 * time.Hour),
-		TemplateID: "t", Templates: 2, Accepted: 10, Sent: 9, Delivered: 8, Read: 7, Lost: 6, OptedOut: 5, TooLate: 2, Unanswered: 1, Until: at.Add(time.Hour), Tapped: 4, Clicked: 3, Cost: 1_234_567_890, Unpriced: 1, Tappable: true, Clickable: true,
+		TemplateID: "t", Templates: 2, Accepted: 10, Sent: 9, Delivered: 8, Read: 7, Lost: 6, OptedOut: 5, ExpiredUnsent: 2, Unanswered: 1, Until: at.Add(time.Hour), Tapped: 4, Clicked: 3, Cost: 1_234_567_890, Unpriced: 1, Tappable: true, Clickable: true,
 		Next: at.Add(time.Minute), ToGo: 2, Stalled: true, NeverGo: 4, EndsAt: at.Add(72 * time.Hour),
 		ExpiresAt: at.Add(time.Hour).Truncate(time.Second),
 	}

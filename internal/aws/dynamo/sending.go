@@ -19,7 +19,7 @@ func (s *TenantStore) Route(ctx context.Context, tenantID, agentID string) (outg
 func routeKeys(tenantID, agentID string) map[string]Item {
 	keys := map[string]Item{
 		"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID),
-		"campaigns": pausedCampaignsKey(tenantID), "policy": sendPolicyKey(tenantID),
+		"campaigns": pausedCampaignsKey(tenantID), "policy": tenantHoursKey(tenantID),
 	}
 	if agentID != "" {
 		keys["row"], keys["rate"], keys["agent"] = agentKey(agentID), rateLimitKey(agentID), pauseKey("agent#"+agentID)
@@ -42,7 +42,7 @@ func readRoute(agentID string, rows map[string]Item) (outgoing.Route, error) {
 		route.Pause = "no_agent"
 	}
 	var err error
-	route.Policy, err = readSendPolicy(rows["policy"])
+	route.Hours, err = readTenantHours(rows["policy"])
 	return route, err
 }
 

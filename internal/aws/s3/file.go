@@ -22,7 +22,7 @@ func (s *Store) StartFile(ctx context.Context, key, contentType, name string) (s
 		ContentDisposition: aws.String(mime.FormatMediaType("attachment", map[string]string{"filename": name})), CacheControl: aws.String("private"),
 	}, withoutChecksums)
 	if err != nil {
-		return "", explain("start file", err)
+		return "", wrap("start file", err)
 	}
 	return aws.ToString(out.UploadId), nil
 }
@@ -33,13 +33,13 @@ func (s *Store) PutPart(ctx context.Context, key, upload string, part int, body 
 		Bucket: &s.Bucket, Key: &key, UploadId: &upload, PartNumber: aws.Int32(int32(part)), //nolint:gosec // 10,000 at most
 		Body: bytes.NewReader(body),
 	}, withoutChecksums)
-	return explain(fmt.Sprintf("put part %d", part), err, noUpload)
+	return wrap(fmt.Sprintf("put part %d", part), err, noUpload)
 }
 
 // AbortFile deletes the parts of an upload. Missing uploads are not an error.
 func (s *Store) AbortFile(ctx context.Context, key, upload string) error {
 	_, err := s.Client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.Bucket, Key: &key, UploadId: &upload})
-	return campaign.IgnoreNotFound(explain("abort upload", err, noUpload))
+	return campaign.IgnoreNotFound(wrap("abort upload", err, noUpload))
 }
 
 // Exists reports whether there is an object.
@@ -53,7 +53,7 @@ func (s *Store) SignedURL(ctx context.Context, key string, life time.Duration) (
 	object := &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key}
 	signed, err := s3.NewPresignClient(s.Client).PresignGetObject(ctx, object, s3.WithPresignExpires(life))
 	if err != nil {
-		return "", explain("sign the URL of an object", err)
+		return "", wrap("sign the URL of an object", err)
 	}
 	return signed.URL, nil
 }
@@ -86,7 +86,7 @@ func (s *Store) OpenFile(ctx context.Context, key, tag string) (file port.File, 
 		err = campaign.ErrNotFound
 	}
 	if err != nil {
-		return nil, 0, explain("open file", err)
+		return nil, 0, wrap("open file", err)
 	}
 	return &rangedFile{size: size, tag: tag, store: s, ctx: ctx, key: key}, size, nil
 }
@@ -95,7 +95,7 @@ func (s *Store) OpenFile(ctx context.Context, key, tag string) (file port.File, 
 func (s *Store) Stat(ctx context.Context, key string) (tag string, size int64, err error) {
 	out, err := s.Client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.Bucket, Key: &key})
 	if err != nil {
-		return "", 0, explain("head object", err, "NotFound", noKey)
+		return "", 0, wrap("head object", err, "NotFound", noKey)
 	}
 	return aws.ToString(out.ETag), aws.ToInt64(out.ContentLength), nil
 }
@@ -128,12 +128,12 @@ func (f *rangedFile) blockAt(from int64) (block, error) {
 		Bucket: &f.store.Bucket, Key: &f.key, Range: aws.String(fmt.Sprintf("bytes=%d-%d", from, to-1)), IfMatch: &f.tag,
 	})
 	if err != nil {
-		return block{}, explain("read file", err, noKey, "PreconditionFailed")
+		return block{}, wrap("read file", err, noKey, "PreconditionFailed")
 	}
 	defer func() { _ = out.Body.Close() }() // it is read to its end
 	b := block{from, make([]byte, to-from)}
 	if _, err := io.ReadFull(out.Body, b.body); err != nil {
-		return block{}, explain("read file", err)
+		return block{}, wrap("read file", err)
 	}
 	f.read += int64(len(b.body))
 	f.blocks[1], f.blocks[0] = f.blocks[0], b

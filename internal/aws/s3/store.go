@@ -46,7 +46,7 @@ func (s *Store) PutOnce(ctx context.Context, key string, body []byte, contentTyp
 		return nil
 	}
 	if !hasCode(err, "PreconditionFailed") {
-		return explain("put object once", err)
+		return wrap("put object once", err)
 	}
 	there, err := s.Get(ctx, key)
 	if err == nil && !bytes.Equal(there, body) {
@@ -64,7 +64,7 @@ func (s *Store) put(ctx context.Context, key string, body []byte, contentType st
 	_, err := s.Client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.Bucket, Key: &key, Body: bytes.NewReader(body), ContentType: &contentType, CacheControl: cacheControl,
 	})
-	return explain("put object", err)
+	return wrap("put object", err)
 }
 
 // Change replaces an object by the result of change, and tries again after a concurrent
@@ -86,7 +86,7 @@ func (s *Store) Change(ctx context.Context, key, contentType string, change func
 		if hasCode(err, "PreconditionFailed", "ConditionalRequestConflict", noKey) { // changed concurrently
 			continue
 		}
-		return explain("change object", err)
+		return wrap("change object", err)
 	}
 }
 
@@ -109,7 +109,7 @@ func (s *Store) GetRange(ctx context.Context, key string, from, to int) ([]byte,
 // Delete deletes an object. Missing objects are not an error.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	_, err := s.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.Bucket, Key: &key})
-	return explain("delete object", err)
+	return wrap("delete object", err)
 }
 
 // List yields the objects with the prefix, ordered by key.
@@ -119,7 +119,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[campaign.Blob
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				yield(campaign.Blob{}, explain("list objects", err))
+				yield(campaign.Blob{}, wrap("list objects", err))
 				return
 			}
 			for _, o := range page.Contents {
@@ -151,12 +151,12 @@ func (s *Store) read(ctx context.Context, key string, byteRange *string) (o obje
 		return o, fmt.Errorf("get object: range beyond end: %w", campaign.ErrDamaged)
 	}
 	if err != nil {
-		return o, explain("get object", err, noKey)
+		return o, wrap("get object", err, noKey)
 	}
 	defer func() { err = errors.Join(err, out.Body.Close()) }()
 	body, err := io.ReadAll(out.Body)
 	if err != nil {
-		return o, explain("read object", err)
+		return o, wrap("read object", err)
 	}
 	return object{body, aws.ToTime(out.LastModified), out.ETag}, nil
 }
@@ -167,8 +167,8 @@ const (
 	noUpload = "NoSuchUpload"
 )
 
-// explain returns an error with what was being done. One with a missing code wraps campaign.ErrNotFound.
-func explain(doing string, err error, missing ...string) error {
+// wrap returns an error with what was being done. One with a missing code wraps campaign.ErrNotFound.
+func wrap(doing string, err error, missing ...string) error {
 	switch {
 	case err == nil:
 		return nil

@@ -24,7 +24,7 @@ func withoutChecksums(o *s3.Options) {
 func (s *Store) StartUpload(ctx context.Context, key string) (string, error) {
 	out, err := s.Client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &s.Bucket, Key: &key}, withoutChecksums)
 	if err != nil {
-		return "", explain("start upload", err)
+		return "", wrap("start upload", err)
 	}
 	return aws.ToString(out.UploadId), nil
 }
@@ -37,7 +37,7 @@ func (s *Store) ChunkURL(ctx context.Context, key, upload string, chunk int, siz
 		PartNumber: aws.Int32(int32(chunk)), //nolint:gosec // 10,000 at most
 	}, s3.WithPresignExpires(chunkURLLife), s3.WithPresignClientFromClientOptions(withoutChecksums))
 	if err != nil {
-		return "", explain("sign the URL of a chunk", err)
+		return "", wrap("sign the URL of a chunk", err)
 	}
 	return signed.URL, nil
 }
@@ -50,7 +50,7 @@ func (s *Store) Origin(ctx context.Context) (string, error) {
 	}
 	u, err := url.Parse(signed)
 	if err != nil {
-		return "", explain("parse the URL of a chunk", err)
+		return "", wrap("parse the URL of a chunk", err)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
@@ -74,7 +74,7 @@ func (s *Store) chunks(ctx context.Context, key, upload string) (chunks []types.
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, explain("list chunks", err, noUpload)
+			return nil, wrap("list chunks", err, noUpload)
 		}
 		chunks = append(chunks, page.Parts...)
 	}
@@ -94,14 +94,14 @@ func (s *Store) FinishUpload(ctx context.Context, key, upload string) error {
 	_, err = s.Client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
 		Bucket: &s.Bucket, Key: &key, UploadId: &upload, MultipartUpload: &all,
 	})
-	return explain("finish upload", err, noUpload)
+	return wrap("finish upload", err, noUpload)
 }
 
 // Open returns a reader of an object. The error wraps campaign.ErrNotFound if the object does not exist.
 func (s *Store) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key})
 	if err != nil {
-		return nil, explain("open object", err, noKey)
+		return nil, wrap("open object", err, noKey)
 	}
 	return out.Body, nil
 }
@@ -137,7 +137,7 @@ func (s *Store) Publish(ctx context.Context, from, to, contentType string) error
 func (s *Store) copy(ctx context.Context, from string, in *s3.CopyObjectInput) error {
 	in.Bucket, in.CopySource = &s.Bucket, aws.String(s.Bucket+"/"+(&url.URL{Path: from}).EscapedPath())
 	_, err := s.Client.CopyObject(ctx, in)
-	return explain("copy object", err, noKey)
+	return wrap("copy object", err, noKey)
 }
 
 // PutImmutable writes an object that never changes.

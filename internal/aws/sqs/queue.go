@@ -93,8 +93,8 @@ func entriesOf(group func(i int) string, bodies [][]byte) []message {
 	return entries
 }
 
-// Waiting returns the approximate number of visible messages.
-func (q *Queue) Waiting(ctx context.Context) (int, error) {
+// Queued returns the approximate number of visible messages.
+func (q *Queue) Queued(ctx context.Context) (int, error) {
 	const visible = "ApproximateNumberOfMessages"
 	asked := map[string]any{"QueueUrl": q.url, "AttributeNames": []string{visible}}
 	var answer struct{ Attributes map[string]string }

@@ -26,8 +26,8 @@ type Handler struct {
 	now    func() time.Time
 }
 
-// Of returns a handler that calls invoke. Each call writes a line with its counts to out.
-func Of(invoke func(ctx context.Context, payload []byte) ([]byte, error), out io.Writer, now func() time.Time) Handler {
+// NewHandler returns a handler that calls invoke. Each call writes a line with its counts to out.
+func NewHandler(invoke func(ctx context.Context, payload []byte) ([]byte, error), out io.Writer, now func() time.Time) Handler {
 	return Handler{invoke, out, now}
 }
 

@@ -20,7 +20,7 @@ type handler func(ctx context.Context, payload []byte) ([]byte, error)
 func logOf(t *testing.T, h handler) string {
 	t.Helper()
 	var log bytes.Buffer
-	counted := metrics.Of(h, &log, func() time.Time { return time.UnixMilli(1_700_000_000_123) })
+	counted := metrics.NewHandler(h, &log, func() time.Time { return time.UnixMilli(1_700_000_000_123) })
 	func() {
 		defer func() { _ = recover() }()
 		_, _ = counted.Invoke(t.Context(), nil)

@@ -76,8 +76,8 @@ type Templates struct {
 
 const maxTemplates = 500
 
-// Of returns the template that a batch is sent with.
-func (t *Templates) Of(ctx context.Context, from SentBatches, b campaign.Batch, now time.Time) (campaign.Template, error) {
+// OfBatch returns the template that a batch is sent with.
+func (t *Templates) OfBatch(ctx context.Context, from SentBatches, b campaign.Batch, now time.Time) (campaign.Template, error) {
 	return t.Get(b.VersionKey(), now, cache.Options{TTL: cache.Forever, MaxEntries: maxTemplates}, func() (campaign.Template, error) {
 		return from.TemplateVersion(ctx, b.TemplateID, b.TemplateVersion)
 	})

@@ -93,9 +93,9 @@ func (s *Pages) cancel(p *web.Page, c campaign.Campaign) error {
 // had been sent, and the people to whom nothing was sent.
 func cancelledKey(done control.Cancelled) string {
 	switch {
-	case done.TooLate() && done.Revokes:
+	case done.NothingToStop() && done.Revokes:
 		return "campaigns.done.revoked_late"
-	case done.TooLate():
+	case done.NothingToStop():
 		return "campaigns.done.cancelled_late"
 	case done.Revokes:
 		return "campaigns.done.revoked"
@@ -194,11 +194,11 @@ func scheduleOf(c campaign.Campaign) (d schedule) {
 			continue
 		}
 		d.People += goes
-		if d.First.IsZero() || b.GoesAt().Before(d.First) {
-			d.First = b.GoesAt()
+		if d.First.IsZero() || b.FirstGoes().Before(d.First) {
+			d.First = b.FirstGoes()
 		}
-		if b.GoesAt().After(d.Last) {
-			d.Last = b.GoesAt()
+		if b.FirstGoes().After(d.Last) {
+			d.Last = b.FirstGoes()
 		}
 	}
 	if d.People > 0 {

@@ -93,7 +93,7 @@ func pointsOf(nets map[time.Time]map[campaign.Outcome]int, from time.Time, r ins
 // not distinguish them.
 func newPoint(at time.Time, n map[campaign.Outcome]int, r insight.Results) point {
 	return point{at, campaign.LedgerSummary{Counts: n, Reasons: map[campaign.Reason]int{
-		{Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed}: min(r.TooLate, n[campaign.OutcomeExpired]),
+		{Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed}: min(r.ExpiredUnsent, n[campaign.OutcomeExpired]),
 		{Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut}:        min(r.OptedOut+r.Suppressed, n[campaign.OutcomeFailed]),
 	}}.DayCounts()}
 }

@@ -72,8 +72,8 @@ func maySend(s campaign.Status) bool {
 	return s == campaign.StatusSending || s == insight.StatusAwaitsHours
 }
 
-// ofWaiting reports whether campaigns of the status wait for a time or a person.
-func ofWaiting(s campaign.Status) bool {
+// sendsLater reports whether campaigns of the status go on at a time or by a person.
+func sendsLater(s campaign.Status) bool {
 	return s == campaign.StatusScheduled || s == campaign.StatusPaused || s == insight.StatusAwaitsHours
 }
 

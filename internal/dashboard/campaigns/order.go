@@ -18,7 +18,7 @@ type order struct {
 	// Sort is the requested order: a column, with "-" before it for the highest first. "" is
 	// by time, the newest first.
 	Sort string
-	Part int // counts from 0, if Sort is set
+	Page int // counts from 0, if Sort is set
 	All  int // rows of all pages, if Sort is set
 }
 
@@ -31,8 +31,8 @@ func (o order) Sorted() bool { return o.Sort != "" }
 // readOrder reads the order of a request. An unknown one is campaign.ErrNotFound.
 func readOrder(p *web.Page) (o order, err error) {
 	o.Sort = p.Query("sort")
-	o.Part, err = strconv.Atoi(cmp.Or(p.Query("part"), "0"))
-	if err != nil || o.Part < 0 || !slices.Contains(o.Orders(), o.Sort) {
+	o.Page, err = strconv.Atoi(cmp.Or(p.Query("part"), "0"))
+	if err != nil || o.Page < 0 || !slices.Contains(o.Orders(), o.Sort) {
 		return o, campaign.ErrNotFound
 	}
 	return o, nil
@@ -84,16 +84,16 @@ func (l *listPage) cut() {
 		return
 	}
 	l.All = len(l.Rows)
-	l.Part = min(l.Part, max(0, l.All-1)/pageLength)
-	from := l.Part * pageLength
+	l.Page = min(l.Page, max(0, l.All-1)/pageLength)
+	from := l.Page * pageLength
 	l.Rows = l.Rows[from:min(from+pageLength, l.All)]
 }
 
-func (l listPage) LastPart() bool { return (l.Part+1)*pageLength >= l.All }
+func (l listPage) LastPage() bool { return (l.Page+1)*pageLength >= l.All }
 
-func (l listPage) PartBefore() string { return strconv.Itoa(l.Part - 1) }
+func (l listPage) PageBefore() string { return strconv.Itoa(l.Page - 1) }
 
-func (l listPage) PartAfter() string { return strconv.Itoa(l.Part + 1) }
+func (l listPage) PageAfter() string { return strconv.Itoa(l.Page + 1) }
 
 type head struct {
 	Key  string // of its text

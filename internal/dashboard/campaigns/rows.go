@@ -80,7 +80,7 @@ func (r row) Every() string {
 	switch {
 	case r.Status == campaign.StatusSending && r.Batches <= insight.SmallCampaign && r.Unanswered == 0:
 		return "10s"
-	case r.Status == campaign.StatusSending, ofWaiting(r.Status):
+	case r.Status == campaign.StatusSending, sendsLater(r.Status):
 		return "60s"
 	}
 	return ""

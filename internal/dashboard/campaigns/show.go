@@ -51,7 +51,7 @@ type view struct {
 	Details   bool           // the technical details are open
 	Message   *message       // nil in updates
 	Notes     []preview.Note // in updates, of the message that the page shows
-	Held      []lost         // by lists
+	OnLists   []lost         // by lists
 	ListNames map[int]string // by number
 	Late      []lost         // not sent, because it was too late or no sending hours were left
 	OptOuts   bool           // those since the campaign was sent can be counted
@@ -218,21 +218,21 @@ func every(s campaign.Status) string {
 	switch {
 	case s == campaign.StatusSending:
 		return "2s"
-	case ofWaiting(s):
+	case sendsLater(s):
 		return "10s"
 	}
 	return ""
 }
 
 // addLosses adds the messages that were not delivered, most frequent reason first: those that were sent, those that lists
-// held back, and those that expired before they were sent.
+// withheld, and those that expired before they were sent.
 func (v *view) addLosses(reasons map[campaign.Reason]int) {
 	var all []lost
 	all, v.Recovered = losses(reasons)
 	for _, l := range all {
 		switch {
 		case l.Code == campaign.CodeSuppressed:
-			v.Held = append(v.Held, l)
+			v.OnLists = append(v.OnLists, l)
 		case !l.NotSent():
 			v.Lost = append(v.Lost, l)
 		case l.Outcome == campaign.OutcomeExpired:
@@ -242,7 +242,7 @@ func (v *view) addLosses(reasons map[campaign.Reason]int) {
 }
 
 func (s *Pages) nameLists(ctx context.Context, tenant string, v *view) (err error) {
-	if len(v.Held) == 0 {
+	if len(v.OnLists) == 0 {
 		return nil
 	}
 	v.ListNames, err = lists.Names(ctx, tenant, s.Store.Lists)

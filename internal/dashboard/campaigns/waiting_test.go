@@ -23,7 +23,7 @@ import (
 func TestCampaign_SendingHours(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	d.must(d.store.SaveSendPolicy(t.Context(), d.tenant, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
+	d.must(d.store.SaveTenantHours(t.Context(), d.tenant, reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
 	d.later = 12 * time.Hour // Saturday night
 	b := d.accept(uuid(), "Natal", 1, 4, func(b *campaign.Batch) {
 		b.Zones = []window.Count{{Zone: window.SaoPaulo, Messages: 3}, {Zone: window.RioBranco, Messages: 1}}
@@ -43,7 +43,7 @@ func TestCampaign_SendingHours(t *testing.T) {
 func TestCampaign_AwaitsHours(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	d.must(d.store.SaveSendPolicy(t.Context(), d.tenant, reach.Policy{
+	d.must(d.store.SaveTenantHours(t.Context(), d.tenant, reach.TenantHours{
 		Rules:    map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()},
 		Holidays: []string{"2037-11-23", "2037-11-24"}, HolidayNames: map[string]string{"2037-11-23": "Aniversário da cidade"},
 	}))
@@ -80,7 +80,7 @@ func TestCampaign_AwaitsHours(t *testing.T) {
 func TestCampaign_ScheduledOutsideHours(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	d.must(d.store.SaveSendPolicy(t.Context(), d.tenant, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
+	d.must(d.store.SaveTenantHours(t.Context(), d.tenant, reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
 	b := d.accept(uuid(), "Natal", 1, 4, func(b *campaign.Batch) {
 		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(24*time.Hour) // on a Sunday
 		b.Zones = []window.Count{{Zone: window.SaoPaulo, Messages: 3}, {Zone: window.RioBranco, Messages: 1}}
@@ -135,11 +135,11 @@ func (s *closedShop) KeepResults(_ context.Context, id campaign.ID, r insight.Re
 	return nil
 }
 
-func (s *closedShop) SendPolicy(context.Context, string) (reach.Policy, error) {
+func (s *closedShop) TenantHours(context.Context, string) (reach.TenantHours, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.policies++
-	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}, nil
+	return reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}, nil
 }
 
 func (*closedShop) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
@@ -245,7 +245,7 @@ func TestCampaign_WithoutAnswer(t *testing.T) {
 func TestCampaign_NoHoursLeft(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	d.must(d.store.SaveSendPolicy(t.Context(), d.tenant, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
+	d.must(d.store.SaveTenantHours(t.Context(), d.tenant, reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
 	d.later = 12 * time.Hour // Saturday night
 	zone := window.Set(0).With(window.SaoPaulo)
 	b := d.accept(uuid(), "Natal", 1, 4, func(b *campaign.Batch) {

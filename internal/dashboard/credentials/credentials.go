@@ -87,7 +87,7 @@ const pageLength = 10
 
 // listing is the data of the list, newest first: active or revoked credentials.
 type listing struct {
-	web.Part[view]
+	web.ListPage[view]
 	OfRevoked bool
 	Revoked   int // how many were revoked
 }
@@ -106,7 +106,7 @@ func (s *Pages) list(p *web.Page) error {
 	slices.SortFunc(shown, func(a, b account.Credential) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ClientID, b.ClientID))
 	})
-	part, err := web.PartOf(p, shown, pageLength)
+	part, err := web.ListPageOf(p, shown, pageLength)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *Pages) list(p *web.Page) error {
 	if err != nil {
 		return err
 	}
-	l.Part = web.Convert(part, func(c account.Credential) view { return s.view(c, used) })
+	l.ListPage = web.Convert(part, func(c account.Credential) view { return s.view(c, used) })
 	return p.Render("credentials.title", "credentials.html", l)
 }
 

@@ -22,8 +22,8 @@ type Exports interface {
 	Dispatched(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
 	// Create returns the existing export if the ID is used.
 	Create(ctx context.Context, id campaign.ID, exportID string, asked export.Request) (export.Export, error)
-	// Of returns the exports of a campaign, newest first.
-	Of(ctx context.Context, id campaign.ID) ([]export.Export, error)
+	// OfCampaign returns the exports of a campaign, newest first.
+	OfCampaign(ctx context.Context, id campaign.ID) ([]export.Export, error)
 }
 
 // Pages are the pages of exports.
@@ -129,7 +129,7 @@ func (s *Pages) read(p *web.Page) (page, error) {
 		v.Messages += b.Accepted
 		v.Rejected += b.Rejected
 	}
-	all, err := s.Exports.Of(p.R.Context(), c.ID)
+	all, err := s.Exports.OfCampaign(p.R.Context(), c.ID)
 	v.Exports = all[:min(len(all), shownExports)]
 	for _, e := range v.Exports {
 		if !e.Closed() {

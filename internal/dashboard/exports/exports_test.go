@@ -50,7 +50,7 @@ func (o *office) Dispatched(_ context.Context, id campaign.ID) (campaign.Campaig
 	return o.campaign, nil
 }
 
-func (o *office) Of(context.Context, campaign.ID) ([]export.Export, error) { return o.all, nil }
+func (o *office) OfCampaign(context.Context, campaign.ID) ([]export.Export, error) { return o.all, nil }
 
 func (o *office) Create(_ context.Context, id campaign.ID, exportID string, asked export.Request) (export.Export, error) {
 	if o.refusal != nil {

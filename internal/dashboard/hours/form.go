@@ -68,7 +68,7 @@ func (d day) hours() (h window.Hours, ok bool) {
 	return h, fromOK && untilOK && !h.Closed()
 }
 
-func formOf(p reach.Policy) form {
+func formOf(p reach.TenantHours) form {
 	f := form{Zone: p.TenantZone().String(), Holidays: brazilian(p)}
 	for _, t := range ruled {
 		stored, on := p.Rule(t)
@@ -106,7 +106,7 @@ func readForm(p *web.Page) form {
 }
 
 // policy returns what the form says. fault is the code of its first error, whose field is marked then, or "".
-func (f *form) policy() (p reach.Policy, fault string) {
+func (f *form) policy() (p reach.TenantHours, fault string) {
 	p.Rules = map[campaign.Traffic]reach.Rule{}
 	for i := range f.Rules {
 		r := &f.Rules[i]
@@ -167,7 +167,7 @@ func dates(text string) (all []string, names map[string]string, bad string) {
 	return all, names, ""
 }
 
-func brazilian(p reach.Policy) string {
+func brazilian(p reach.TenantHours) string {
 	lines := make([]string, len(p.Holidays))
 	for i, date := range p.Holidays {
 		written, _ := rewrite(date, true)
@@ -190,4 +190,4 @@ func rewrite(date string, back bool) (string, bool) {
 	return date, false
 }
 
-func revisionText(p reach.Policy) string { return "revision " + strconv.Itoa(p.Revision) }
+func revisionText(p reach.TenantHours) string { return "revision " + strconv.Itoa(p.Revision) }

@@ -21,11 +21,11 @@ import (
 
 // Store reads and writes the hours of a tenant.
 type Store interface {
-	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
-	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
-	// SaveSendPolicy writes the entries of the audit log with the change. The error wraps campaign.ErrLostRace if the
+	// TenantHours returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
+	TenantHours(ctx context.Context, tenant string) (reach.TenantHours, error)
+	// SaveTenantHours writes the entries of the audit log with the change. The error wraps campaign.ErrLostRace if the
 	// revision is not the stored one.
-	SaveSendPolicy(ctx context.Context, tenant string, p reach.Policy, audit ...account.AuditEntry) error
+	SaveTenantHours(ctx context.Context, tenant string, p reach.TenantHours, audit ...account.AuditEntry) error
 }
 
 // Pages are the pages of the sending hours.
@@ -56,45 +56,45 @@ var ruled = [...]campaign.Traffic{campaign.Promotion, campaign.Transaction, camp
 // week are the days in the order of the page.
 var week = [...]time.Weekday{time.Monday, time.Tuesday, time.Wednesday, time.Thursday, time.Friday, time.Saturday, time.Sunday}
 
-func (s *Pages) stored(p *web.Page) (reach.Policy, error) {
-	return s.Store.SendPolicy(p.R.Context(), p.Session.Tenant)
+func (s *Pages) stored(p *web.Page) (reach.TenantHours, error) {
+	return s.Store.TenantHours(p.R.Context(), p.Session.Tenant)
 }
 
-func show(p *web.Page, stored reach.Policy) error {
+func show(p *web.Page, stored reach.TenantHours) error {
 	return render(p, http.StatusOK, view{form: formOf(stored)}, stored)
 }
 
 // render shows the form.
-func render(p *web.Page, status int, v view, stored reach.Policy) error {
+func render(p *web.Page, status int, v view, stored reach.TenantHours) error {
 	v.Was, v.Proposed, v.Zones = revisionText(stored), stored.Revision == 0, window.All()
 	return p.RenderStatus(status, "hours.title", "hours.html", v)
 }
 
-func (s *Pages) change(p *web.Page, old reach.Policy) error {
+func (s *Pages) change(p *web.Page, old reach.TenantHours) error {
 	f := readForm(p)
 	entered, fault := f.policy()
 	if fault != "" {
 		return render(p, http.StatusUnprocessableEntity, view{form: f, Fault: "hours.fault." + fault}, old)
 	}
-	return web.Setting[reach.Policy]{
-		Read:  func() (reach.Policy, error) { return s.stored(p) },
-		Has:   func(stored reach.Policy) bool { return stored.Revision > 0 && entered.Equal(stored) },
-		Stale: func(stored reach.Policy) bool { return p.Stale(revisionText(stored)) },
-		Ask:   func(stored reach.Policy) (bool, error) { return s.ask(p, f, entered, stored) },
-		Save: func(stored reach.Policy) error {
+	return web.Setting[reach.TenantHours]{
+		Read:  func() (reach.TenantHours, error) { return s.stored(p) },
+		Has:   func(stored reach.TenantHours) bool { return stored.Revision > 0 && entered.Equal(stored) },
+		Stale: func(stored reach.TenantHours) bool { return p.Stale(revisionText(stored)) },
+		Ask:   func(stored reach.TenantHours) (bool, error) { return s.ask(p, f, entered, stored) },
+		Save: func(stored reach.TenantHours) error {
 			entered.Revision = stored.Revision
 			entry := p.AuditEntry(Path, "hours.change", "", changes(stored, entered)...)
-			return s.Store.SaveSendPolicy(p.R.Context(), p.Session.Tenant, entered, entry)
+			return s.Store.SaveTenantHours(p.R.Context(), p.Session.Tenant, entered, entry)
 		},
 		Saved: func() error { return p.Done(Path, "hours.saved") },
-		Overtaken: func(stored reach.Policy) error {
+		Overtaken: func(stored reach.TenantHours) error {
 			return render(p, http.StatusConflict, view{form: f, Fault: "hours.fault.stale"}, stored)
 		},
 	}.Change(old)
 }
 
 // ask asks whether to save hours by which nothing will be sent to some people, unless the person has seen how many.
-func (s *Pages) ask(p *web.Page, f form, entered, stored reach.Policy) (asked bool, err error) {
+func (s *Pages) ask(p *web.Page, f form, entered, stored reach.TenantHours) (asked bool, err error) {
 	u, err := s.unsentBy(p.R.Context(), p.Session.Tenant, entered)
 	if err != nil {
 		return false, err
@@ -107,7 +107,7 @@ func (s *Pages) ask(p *web.Page, f form, entered, stored reach.Policy) (asked bo
 }
 
 // digestOf identifies the hours that a person enters.
-func digestOf(p reach.Policy) (string, error) {
+func digestOf(p reach.TenantHours) (string, error) {
 	data, err := json.Marshal(p)
 	return campaign.Digest(string(data)), err
 }
@@ -121,7 +121,7 @@ func seen(p *web.Page, hours string) (people int) {
 }
 
 // changes returns the details of the entry in the audit log: what is new in the rules, the local holidays and the zone.
-func changes(old, entered reach.Policy) (details []string) {
+func changes(old, entered reach.TenantHours) (details []string) {
 	for _, t := range ruled {
 		was, ruledBefore := old.Rule(t)
 		if rule, ok := entered.Rule(t); ok != ruledBefore || rule != was {

@@ -47,9 +47,9 @@ func newOffice(t *testing.T) office {
 	return o
 }
 
-func (o office) stored() reach.Policy {
+func (o office) stored() reach.TenantHours {
 	o.t.Helper()
-	p, err := o.store.SendPolicy(o.t.Context(), o.tenant)
+	p, err := o.store.TenantHours(o.t.Context(), o.tenant)
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestChange(t *testing.T) {
 	if saved.Status != http.StatusSeeOther {
 		t.Fatalf("answered %d: %s", saved.Status, saved.Text())
 	}
-	want := reach.Policy{
+	want := reach.TenantHours{
 		Zone: window.Manaus, Holidays: []string{"07-09", "2026-12-24"}, Revision: 1,
 		Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: {Week: window.Week{time.Monday: {From: 9 * 60, Until: window.Day}}, OffHolidays: true}},
 	}

@@ -48,7 +48,7 @@ type unsentOf struct {
 }
 
 // unsentBy counts the people of unfinished campaigns to whom nothing will be sent by a policy.
-func (s *Pages) unsentBy(ctx context.Context, tenant string, p reach.Policy) (u unsent, err error) {
+func (s *Pages) unsentBy(ctx context.Context, tenant string, p reach.TenantHours) (u unsent, err error) {
 	ids, more, err := s.unfinished(ctx, tenant)
 	if err != nil {
 		return u, err
@@ -66,7 +66,7 @@ func (s *Pages) unsentBy(ctx context.Context, tenant string, p reach.Policy) (u 
 	return u, nil
 }
 
-func (s *Pages) unsentOf(ctx context.Context, id campaign.ID, p reach.Policy) (unsentOf, error) {
+func (s *Pages) unsentOf(ctx context.Context, id campaign.ID, p reach.TenantHours) (unsentOf, error) {
 	c, err := s.Campaigns.Overview(ctx, id)
 	if err != nil {
 		return unsentOf{}, campaign.IgnoreNotFound(err)

@@ -50,7 +50,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, Path, web.RoleAdmin, s.create)
 	ui.Get(mux, Path+"/{name}", web.RoleViewer, web.With(s.find, s.show))
 	ui.Post(mux, Path+"/{name}/settings", web.RoleAdmin, web.With(s.find, s.save))
-	ui.Get(mux, Path+"/{name}/held", web.RoleViewer, web.With(s.find, s.showHeld))
+	ui.Get(mux, Path+"/{name}/held", web.RoleViewer, web.With(s.find, s.showWithheld))
 	ui.Post(mux, Path+"/{name}/numbers", web.RoleAdmin, web.With(s.find, s.take))
 	ui.Post(mux, Path+"/{name}/uploads", web.RoleAdmin, web.With(s.find, func(p *web.Page, l lists.List) error { return s.uploads(l).Start(p) }))
 	ui.Post(mux, Path+"/{name}/uploads/chunk", web.RoleAdmin, web.With(s.find, func(p *web.Page, l lists.List) error { return s.uploads(l).Chunk(p) }))

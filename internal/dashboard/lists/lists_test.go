@@ -20,8 +20,8 @@ import (
 	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/dashboard/contacts"
 	listpages "campaign-dispatch/internal/dashboard/lists"
+	"campaign-dispatch/internal/dashboard/people"
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
@@ -62,7 +62,7 @@ func newOffice(t *testing.T) *office {
 	o := &office{t: t, rows: map[string]lists.List{}, objects: map[string][]byte{}}
 	o.book = &book.Book{Store: o, Blobs: o, Now: clock}
 	pages := &listpages.Pages{Book: o.book, Files: &listfile.Store{Blobs: o, Stat: o.stat}, Campaigns: o, Origin: origin, Now: clock}
-	o.Dashboard = webtest.Serve(t, webtest.UI(t, clock), listpages.Area(), pages, contacts.Area(), sending.Area())
+	o.Dashboard = webtest.Serve(t, webtest.UI(t, clock), listpages.Area(), pages, people.Area(), sending.Area())
 	o.admin, o.viewer = o.SignIn("acme", web.RoleAdmin), o.SignIn("acme", web.RoleViewer)
 	return o
 }

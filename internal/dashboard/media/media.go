@@ -60,7 +60,7 @@ const (
 )
 
 type listing struct {
-	web.Part[view]
+	web.ListPage[view]
 	Upload  web.Upload
 	Address string // URL that was refused
 	Fault   string // text key of the refusal
@@ -100,11 +100,11 @@ func (s *Pages) show(p *web.Page, status int, l listing) error {
 		return err
 	}
 	mediafile.SortNewest(all)
-	part, err := web.PartOf(p, all, pageLength)
+	part, err := web.ListPageOf(p, all, pageLength)
 	if err != nil {
 		return err
 	}
-	l.Part = web.Convert(part, s.view)
+	l.ListPage = web.Convert(part, s.view)
 	p.ShowMedia()
 	if p.Author() {
 		if l.Upload, err = s.Upload(p); err != nil {

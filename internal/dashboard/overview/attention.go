@@ -39,13 +39,13 @@ func endpoints(all []delivery.WatchedEndpoint) (alerts []alert) {
 	return alerts
 }
 
-// waiting returns the number of requests for approval that a person may decide.
-func (s *Pages) waiting(ctx context.Context, who web.Session) (int, error) {
+// toDecide returns the number of requests for approval that a person may decide.
+func (s *Pages) toDecide(ctx context.Context, who web.Session) (int, error) {
 	if !who.Role.May(web.RoleApprover) {
 		return 0, nil
 	}
 	all, err := s.Store.Submissions(ctx, who.Tenant)
-	return submission.Waiting(all, who.Email), err
+	return submission.ToDecide(all, who.Email), err
 }
 
 // maxDoubts is the number of replies from which the page does not count them.
@@ -70,7 +70,7 @@ const noAgent = "no_agent"
 const nearly = 9
 
 // alerts returns what needs attention, the most important first.
-func alerts(a account.Attention, watched []delivery.WatchedEndpoint, waiting, doubts int) (alerts []alert) {
+func alerts(a account.Attention, watched []delivery.WatchedEndpoint, toDecide, doubts int) (alerts []alert) {
 	switch a.Pause {
 	case "":
 	case noAgent:
@@ -78,8 +78,8 @@ func alerts(a account.Attention, watched []delivery.WatchedEndpoint, waiting, do
 	default:
 		alerts = append(alerts, alert{Key: "paused"})
 	}
-	if waiting > 0 {
-		alerts = append(alerts, alert{Key: "approvals", Path: web.Root + "/approvals", N: waiting, Link: "decide"})
+	if toDecide > 0 {
+		alerts = append(alerts, alert{Key: "approvals", Path: web.Root + "/approvals", N: toDecide, Link: "decide"})
 	}
 	alerts = append(alerts, ofDoubts(doubts)...)
 	const path = web.Root + "/settings/billing"

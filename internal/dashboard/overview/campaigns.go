@@ -43,7 +43,7 @@ type scheduled struct {
 
 // find reads the campaigns that go next, and the last ones.
 func (s *Pages) find(ctx context.Context, tenant string) (f found, err error) {
-	listed, err := s.listed(ctx, tenant)
+	listed, err := s.shown(ctx, tenant)
 	if err != nil {
 		return f, err
 	}
@@ -55,8 +55,8 @@ func (s *Pages) find(ctx context.Context, tenant string) (f found, err error) {
 	return f, err
 }
 
-// listed returns the next campaigns, then others that wait, then the last ones.
-func (s *Pages) listed(ctx context.Context, tenant string) ([]campaign.Listed, error) {
+// shown returns the next campaigns, then others that wait, then the last ones.
+func (s *Pages) shown(ctx context.Context, tenant string) ([]campaign.Listed, error) {
 	var next, recent []campaign.Listed
 	var waiting []campaign.ID
 	now := s.Now()

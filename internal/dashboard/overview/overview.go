@@ -94,15 +94,15 @@ func (s *Pages) show(p *web.Page) error {
 		attention, watched, err = s.Store.Attention(ctx, tenant, localtime.Day(s.Now()))
 		return err
 	})
-	var waiting, doubts int
-	group.Go(func() (err error) { waiting, err = s.waiting(ctx, p.Session); return err })
+	var toDecide, doubts int
+	group.Go(func() (err error) { toDecide, err = s.toDecide(ctx, p.Session); return err })
 	group.Go(func() (err error) { doubts, err = s.Store.CountDoubts(ctx, tenant, maxDoubts); return err })
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	p.UseBrand(attention.Brand)
 	s.addDays(p, stored, &v)
-	v.Next, v.Alerts = listed.next, append(alerts(attention, watched, waiting, doubts), listed.stalled...)
+	v.Next, v.Alerts = listed.next, append(alerts(attention, watched, toDecide, doubts), listed.stalled...)
 	if listed.campaigns == 0 {
 		var err error
 		if v.Steps, err = web.Steps(p.R.Context(), s.Store, tenant, listed.tested); err != nil {

@@ -159,7 +159,7 @@ func TestShow_NextCampaigns(t *testing.T) {
 func TestShow_NextWithinHours(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.must(s.store.SaveSendPolicy(t.Context(), s.tenant, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
+	s.must(s.store.SaveTenantHours(t.Context(), s.tenant, reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}))
 	held := func(zones ...window.Count) func(b *campaign.Batch) {
 		return func(b *campaign.Batch) {
 			b.Zones = zones

@@ -37,7 +37,7 @@ type readHour struct {
 const levels = 5 // of shades
 
 func (s *Pages) reads(p *web.Page) error {
-	times, err := s.Reads.Of(p.R.Context(), p.Session.Tenant)
+	times, err := s.Reads.Times(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,8 @@ package preview
 
 import "campaign-dispatch/internal/campaign/content"
 
-// Part is a piece of a text: literal, or the name of a variable.
-type Part struct {
+// Piece is a piece of a text: literal, or the name of a variable.
+type Piece struct {
 	Text     string
 	Variable bool
 }
@@ -16,7 +16,7 @@ type Phone struct {
 	Sender   Sender
 	Words    Words
 	Dark     bool // shown in dark colors first
-	Text     []Part
+	Text     []Piece
 	Cards    []Card // the card, or the cards of a carousel
 	Carousel bool
 	Small    bool // a carousel of small cards
@@ -40,8 +40,8 @@ type Words struct {
 
 // Card is a rich card.
 type Card struct {
-	Title       []Part
-	Description []Part
+	Title       []Piece
+	Description []Piece
 	Media       *Media
 	Side        string // "left" or "right": the media is beside the text
 	Suggestions []Suggestion
@@ -61,7 +61,7 @@ type Media struct {
 type Suggestion struct {
 	Kind content.Kind
 	Word string // what a tap does, in the reader's language; "" for a reply
-	Text []Part
+	Text []Piece
 	Note *Note // nil for none
 }
 
@@ -82,7 +82,7 @@ type Writer struct {
 func (w Writer) Phone(c content.Content, label string) Phone {
 	phone := Phone{
 		Label: label, Words: Words{w.Word("phone.dark"), w.Word("phone.carousel"), w.Word("phone.broken")},
-		Text: w.parts(c.Text), Suggestions: w.Suggestions(c.Suggestions),
+		Text: w.pieces(c.Text), Suggestions: w.Suggestions(c.Suggestions),
 	}
 	switch {
 	case c.Card != nil:
@@ -128,7 +128,7 @@ func (c Card) empty() bool {
 }
 
 func (w Writer) card(c content.Card) Card {
-	card := Card{Title: w.parts(c.Title), Suggestions: w.Suggestions(c.Suggestions), Description: w.parts(c.Description)}
+	card := Card{Title: w.pieces(c.Title), Suggestions: w.Suggestions(c.Suggestions), Description: w.pieces(c.Description)}
 	if c.Media != nil {
 		card.Media = w.media(c.Media.URL, c.Media.ThumbnailURL, c.Media.Height)
 		if text := w.Text(c.Media.ContentDescription); card.Media != nil {
@@ -147,7 +147,7 @@ func (w Writer) card(c content.Card) Card {
 // Suggestions returns the preview of suggestions.
 func (w Writer) Suggestions(all []content.Suggestion) (shown []Suggestion) {
 	for _, s := range all {
-		next := Suggestion{Kind: s.Kind, Text: w.parts(s.Text)}
+		next := Suggestion{Kind: s.Kind, Text: w.pieces(s.Text)}
 		if s.Kind != content.Reply {
 			next.Word = w.Word("phone." + string(s.Kind))
 		}
@@ -177,9 +177,9 @@ func (w Writer) media(address, thumbnail string, height content.Height) *Media {
 	return m
 }
 
-func (w Writer) parts(text string) (all []Part) {
-	for part, variable := range content.Parts(w.Text(text)) {
-		all = append(all, Part{part, variable})
+func (w Writer) pieces(text string) (all []Piece) {
+	for piece, variable := range content.Parts(w.Text(text)) {
+		all = append(all, Piece{piece, variable})
 	}
 	return all
 }

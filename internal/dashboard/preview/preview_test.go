@@ -22,12 +22,12 @@ func words() preview.Words {
 	return preview.Words{Dark: "phone.dark", Carousel: "phone.carousel", Broken: "phone.broken"}
 }
 
-func text(s string) []preview.Part { return []preview.Part{{Text: s}} }
+func text(s string) []preview.Piece { return []preview.Piece{{Text: s}} }
 
 func TestText_MarksVariables(t *testing.T) {
 	t.Parallel()
 	got := of(content.Content{Text: "Olá {{ nome }}, {{x"}, "label", key)
-	want := preview.Phone{Label: "label", Words: words(), Text: []preview.Part{{Text: "Olá "}, {Text: "nome", Variable: true}, {Text: ", {{x"}}}
+	want := preview.Phone{Label: "label", Words: words(), Text: []preview.Piece{{Text: "Olá "}, {Text: "nome", Variable: true}, {Text: ", {{x"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("phone (-want +got):\n%s", diff)
 	}

@@ -31,7 +31,7 @@ func approvals(p *web.Page, subs []submission.Submission) error {
 		}
 	}
 	slices.SortFunc(all, func(a, b request) int {
-		return cmp.Or(falseFirst(a.Decision != waiting, b.Decision != waiting), b.Approval.AskedAt.Compare(a.Approval.AskedAt))
+		return cmp.Or(falseFirst(a.Decision != undecided, b.Decision != undecided), b.Approval.AskedAt.Compare(a.Approval.AskedAt))
 	})
 	return p.Render("ui.approvals", "approvals.html", all[:min(len(all), mostRequests)])
 }
@@ -47,13 +47,13 @@ func falseFirst(a, b bool) int {
 	return -1
 }
 
-// waiting is the state of a request that nobody has decided.
-const waiting = "waiting"
+// undecided is the state of a request that nobody has decided.
+const undecided = "waiting"
 
 func stateOf(sub submission.Submission) string {
 	switch {
 	case sub.State == submission.StateApproval:
-		return waiting
+		return undecided
 	case sub.Approval.Decision == "": // nobody decided in time
 		return "expired"
 	case sub.Approval.Decision != submission.DecisionApproved:

@@ -27,14 +27,14 @@ func (b bestHour) Until() string { return window.Clock(60 * (b.Hour + 1)) }
 // proposeHour shows when most messages are read, within the sending hours of the chosen template.
 func (s *Pages) proposeHour(p *web.Page) error {
 	ctx, tenant := p.R.Context(), p.Session.Tenant
-	times, err := s.Reads.Of(ctx, tenant)
+	times, err := s.Reads.Times(ctx, tenant)
 	if err != nil {
 		return err
 	}
 	if !times.Enough() {
 		return p.Fragment("sending_best_hour.html", bestHour{})
 	}
-	rules, err := s.Store.SendPolicy(ctx, tenant)
+	rules, err := s.Store.TenantHours(ctx, tenant)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type readHours struct {
 	sending.Store
 
 	sent  []time.Time
-	rules reach.Policy
+	rules reach.TenantHours
 }
 
 func (r *readHours) ListCampaigns(context.Context, string, string, int32) (list []campaign.Listed, _ error) {
@@ -51,22 +51,24 @@ func (r *readHours) Overview(_ context.Context, id campaign.ID) (campaign.Campai
 	return campaign.Campaign{Batches: []campaign.BatchProgress{b}}, nil
 }
 
-func (r *readHours) SendPolicy(context.Context, string) (reach.Policy, error) { return r.rules, nil }
+func (r *readHours) TenantHours(context.Context, string) (reach.TenantHours, error) {
+	return r.rules, nil
+}
 
 func (*readHours) Template(context.Context, string) (campaign.Template, error) {
 	return campaign.Template{Tenant: "acme", Traffic: campaign.Transaction}, nil
 }
 
 // daytime are rules of transactions from 8:00 to 21:00, from Monday to Friday.
-func daytime() reach.Policy {
+func daytime() reach.TenantHours {
 	r := reach.Rule{OffHolidays: true}
 	for day := time.Monday; day <= time.Friday; day++ {
 		r.Week[day] = window.Hours{From: 8 * 60, Until: 21 * 60}
 	}
-	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Transaction: r}}
+	return reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Transaction: r}}
 }
 
-func closedOn(date string) reach.Policy {
+func closedOn(date string) reach.TenantHours {
 	p := daytime()
 	p.Holidays = []string{date}
 	return p
@@ -79,14 +81,14 @@ func TestBestHour(t *testing.T) {
 	friday := func(hour int) time.Time { return at(20, hour) }
 	for name, test := range map[string]struct {
 		sent       []time.Time
-		rules      reach.Policy
+		rules      reach.TenantHours
 		want, fill string
 	}{
-		"always":        {[]time.Time{at(17, 10), at(10, 10), friday(20)}, reach.Policy{}, "Your recipients read most on Tuesdays from 10:00 to 11:00. Use 1 Dec 2026, 10:00", "2026-12-01T10:00"},
+		"always":        {[]time.Time{at(17, 10), at(10, 10), friday(20)}, reach.TenantHours{}, "Your recipients read most on Tuesdays from 10:00 to 11:00. Use 1 Dec 2026, 10:00", "2026-12-01T10:00"},
 		"sending hours": {[]time.Time{at(17, 7), at(10, 7), friday(20)}, daytime(), "Within the sending hours, your recipients read most on Fridays from 20:00 to 21:00. Use 27 Nov 2026, 20:00", "2026-11-27T20:00"},
 		"too soon":      {[]time.Time{friday(12), at(13, 12), at(17, 10)}, daytime(), "on Fridays from 12:00 to 13:00. Use 4 Dec 2026, 12:00", "2026-12-04T12:00"},
 		"holiday":       {[]time.Time{at(17, 10), at(10, 10), friday(20)}, closedOn("2026-12-01"), "most on Tuesdays from 10:00 to 11:00. Use 8 Dec 2026, 10:00", "2026-12-08T10:00"},
-		"few":           {[]time.Time{at(17, 10), friday(20)}, reach.Policy{}, "", ""},
+		"few":           {[]time.Time{at(17, 10), friday(20)}, reach.TenantHours{}, "", ""},
 		"closed":        {[]time.Time{at(17, 7), at(10, 7), friday(7)}, daytime(), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -166,7 +166,7 @@ func (s *Pages) cancel(p *web.Page, sub submission.Submission) error {
 
 // refusedSteps are the texts of the steps that are not taken. The page shows the campaign as it is now.
 var refusedSteps = map[error]string{
-	intake.ErrChanged: "submission.look_again", intake.ErrTooLate: "submission.late", intake.ErrOverBudget: "refusal.budget_exceeded",
+	intake.ErrChanged: "submission.look_again", intake.ErrScheduleMissed: "submission.late", intake.ErrOverBudget: "refusal.budget_exceeded",
 	intake.ErrDecided: "approval.decided_before",
 }
 

@@ -102,7 +102,7 @@ func (s *Pages) draftRefused(p *web.Page, f form, from source, why string) error
 	if from.chosen {
 		f.Notes = append(f.Notes, note{"file", p.T("sending.choose_again", f.File.Name)})
 	}
-	return s.again(p, http.StatusConflict, f, from)
+	return s.showAgain(p, http.StatusConflict, f, from)
 }
 
 // deleteDraft deletes a draft and its file. One that was sent on meanwhile, or deleted by a former

@@ -79,8 +79,8 @@ type Intake interface {
 	Check(ctx context.Context, sub submission.Submission, columns submission.Chosen, t campaign.Template) error
 	// Read reads the file in another way.
 	Read(ctx context.Context, sub submission.Submission, reading submission.Reading, t campaign.Template) error
-	// TooLate reports whether the time of sending has passed or is too close.
-	TooLate(sub submission.Submission) bool
+	// ScheduleMissed reports whether the time of sending has passed or is too close.
+	ScheduleMissed(sub submission.Submission) bool
 	// Quote returns what a checked campaign costs now.
 	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
 	// NeedsApproval reports whether a second person has to approve it.

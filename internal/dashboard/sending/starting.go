@@ -28,7 +28,7 @@ type starting struct {
 // addHours adds when the messages go.
 func (s *Pages) addHours(p *web.Page, v *view) error {
 	v.Starts = v.Due()
-	stored, err := s.Store.SendPolicy(p.R.Context(), p.Session.Tenant)
+	stored, err := s.Store.TenantHours(p.R.Context(), p.Session.Tenant)
 	if err != nil {
 		return err
 	}

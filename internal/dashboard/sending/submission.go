@@ -29,15 +29,15 @@ const mostListed = 50 // the newest ones
 // submissions reads the tenant's submissions, and counts for the tabs what waits for a person.
 func (s *Pages) submissions(p *web.Page) ([]submission.Submission, error) {
 	all, err := s.Store.Submissions(p.R.Context(), p.Session.Tenant)
-	p.Waiting = map[string]int{}
+	p.TabCounts = map[string]int{}
 	for _, sub := range all {
 		switch {
 		case sub.State == submission.StateDraft:
-			p.Waiting[DraftsPath]++
+			p.TabCounts[DraftsPath]++
 		case sub.State == submission.StateApproval:
-			p.Waiting[ApprovalsPath]++
+			p.TabCounts[ApprovalsPath]++
 		case !done(sub):
-			p.Waiting[SubmissionsPath]++
+			p.TabCounts[SubmissionsPath]++
 		}
 	}
 	return all, err
@@ -113,30 +113,30 @@ func (s *Pages) show(p *web.Page, sub submission.Submission) error {
 
 type view struct {
 	submission.Submission
-	Notice   string // the key of a text, or ""
-	Template campaign.Template
-	Changed  bool // the template has another version than the checked one
-	TooLate  bool // it is too late for the schedule
-	Until    time.Time
-	Minutes  int // of sending, 0 without a limit
-	Sample   sample
-	Quote    intake.Quote
-	Needed   bool   // a second person has to approve it
-	Own      bool   // the person has asked for approval
-	Unheard  string // the reason of a refusal after another decision
-	CannotGo int    // people whose window does not open in time
-	OnLists  []review.OnList
-	Words    string // with accents, as they were read
-	Review   review.View
-	Noted    []review.Kind
-	Choices  review.Choices
-	Correct  []review.Correction
+	Notice         string // the key of a text, or ""
+	Template       campaign.Template
+	Changed        bool // the template has another version than the checked one
+	ScheduleMissed bool // it is too late for the schedule
+	Until          time.Time
+	Minutes        int // of sending, 0 without a limit
+	Sample         sample
+	Quote          intake.Quote
+	Needed         bool   // a second person has to approve it
+	Own            bool   // the person has asked for approval
+	Unheard        string // the reason of a refusal after another decision
+	CannotGo       int    // people whose window does not open in time
+	OnLists        []review.OnList
+	Words          string // with accents, as they were read
+	Review         review.View
+	Noted          []review.Kind
+	Choices        review.Choices
+	Correct        []review.Correction
 	starting
 }
 
 // render shows a submission in its state. notice is the key of a text, or "".
 func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notice string) error {
-	v := view{Submission: sub, Notice: notice, TooLate: s.Intake.TooLate(sub)}
+	v := view{Submission: sub, Notice: notice, ScheduleMissed: s.Intake.ScheduleMissed(sub)}
 	v.Until, _ = localtime.Parse(sub.NotAfter) // invalid times are refused before
 	v.Name, v.File.Name = web.Short(sub.Name, nameWeight), web.Short(sub.File.Name, nameWeight)
 	var err error
@@ -229,7 +229,7 @@ func (v view) OverBudget() bool {
 }
 
 func (v view) Sendable() bool {
-	return v.Check.Findings.Fits() && !v.Changed && !v.TooLate && !v.OverBudget()
+	return v.Check.Findings.Fits() && !v.Changed && !v.ScheduleMissed && !v.OverBudget()
 }
 
 type sample struct {

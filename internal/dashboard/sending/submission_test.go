@@ -50,7 +50,7 @@ type company struct {
 	fails                   error    // of every step
 	quote                   intake.Quote
 	owner                   string // of the template
-	policy                  reach.Policy
+	policy                  reach.TenantHours
 	late                    bool
 	words                   []string
 	leftOut                 []submission.LeftOut
@@ -100,7 +100,9 @@ func (c *company) Tenant(context.Context, string) (campaign.Tenant, error) {
 	return campaign.Tenant{}, campaign.ErrNotFound
 }
 
-func (c *company) SendPolicy(context.Context, string) (reach.Policy, error) { return c.policy, nil }
+func (c *company) TenantHours(context.Context, string) (reach.TenantHours, error) {
+	return c.policy, nil
+}
 
 func (c *company) Agent(context.Context, string) (campaign.Agent, error) {
 	return campaign.Agent{}, campaign.ErrNotFound
@@ -156,7 +158,7 @@ func (c *company) FirstLines(context.Context, submission.Submission, int) ([]sub
 	return c.leftOut, nil
 }
 
-func (c *company) TooLate(submission.Submission) bool { return c.late }
+func (c *company) ScheduleMissed(submission.Submission) bool { return c.late }
 
 func (c *company) Quote(context.Context, submission.Submission) (intake.Quote, error) {
 	return c.quote, nil
@@ -397,7 +399,7 @@ func TestReview_PartlyOpen(t *testing.T) {
 func TestReview_Holidays(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, submission.StateReady)
-	c.policy = reach.Policy{
+	c.policy = reach.TenantHours{
 		Rules:    map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()},
 		Holidays: []string{"12-24"}, HolidayNames: map[string]string{"12-24": "Véspera de Natal"},
 	}
@@ -422,7 +424,7 @@ func TestConfirm(t *testing.T) {
 		"many people":            {submission.StateReady, 3, nil, http.StatusSeeOther, "ask author@example.com approval.ask", ""},
 		"the rest after a stop":  {submission.StateInterrupted, 3, nil, http.StatusSeeOther, "send author@example.com campaign.dispatch", ""},
 		"something else changed": {submission.StateReady, 0, intake.ErrChanged, http.StatusConflict, "", "Something has changed"},
-		"too late":               {submission.StateReady, 0, intake.ErrTooLate, http.StatusConflict, "", "has passed or is too close"},
+		"too late":               {submission.StateReady, 0, intake.ErrScheduleMissed, http.StatusConflict, "", "has passed or is too close"},
 		"no budget":              {submission.StateReady, 0, intake.ErrOverBudget, http.StatusConflict, "", "has no room for this"},
 		"sent already":           {submission.StateSent, 0, intake.ErrState, http.StatusSeeOther, "", ""},
 		"discarded":              {submission.StateDiscarded, 0, intake.ErrState, http.StatusSeeOther, "", ""},

@@ -35,13 +35,13 @@ func (s *Pages) take(p *web.Page) error {
 		return err
 	}
 	if len(f.Notes) > 0 {
-		return s.again(p, http.StatusUnprocessableEntity, f, from)
+		return s.showAgain(p, http.StatusUnprocessableEntity, f, from)
 	}
 	sub, err := s.Intake.Take(p.R.Context(), f.asked(p), from.FormFile)
 	switch why := fileFault(p, err); {
 	case why != "":
 		f.Notes = []note{{"file", why}}
-		return s.again(p, http.StatusUnprocessableEntity, f, from)
+		return s.showAgain(p, http.StatusUnprocessableEntity, f, from)
 	case errors.Is(err, intake.ErrStale):
 		return s.draftChanged(p, f, from, sub)
 	case err != nil:
@@ -92,7 +92,7 @@ func (s *Pages) faults(p *web.Page, asked submission.Submission) (all []fault, e
 	} else if err != nil {
 		return nil, err
 	}
-	if s.Intake.TooLate(asked) {
+	if s.Intake.ScheduleMissed(asked) {
 		add("schedule", "sending.too_soon", s.lead(p))
 	}
 	return all, nil
@@ -115,8 +115,8 @@ func (s *Pages) check(p *web.Page, f *form, from source) error {
 	return nil
 }
 
-// again shows the form again. Browsers do not send a chosen file again.
-func (s *Pages) again(p *web.Page, status int, f form, from source) error {
+// showAgain shows the form again. Browsers do not send a chosen file again.
+func (s *Pages) showAgain(p *web.Page, status int, f form, from source) error {
 	if from.chosen {
 		if _, err := s.kept(p, &f); err != nil {
 			return err

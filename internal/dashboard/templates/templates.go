@@ -102,7 +102,7 @@ type page struct {
 	Once     string // of the form that duplicates the template
 	variables
 	Sample   sample
-	Versions web.Part[version]
+	Versions web.ListPage[version]
 	Test     testForm
 }
 
@@ -149,7 +149,7 @@ const (
 )
 
 type listPage struct {
-	web.Part[campaign.Template]
+	web.ListPage[campaign.Template]
 	Query      string
 	Archived   bool // the list shows the archived templates
 	InArchive  int  // number of archived templates
@@ -168,7 +168,7 @@ func (s *Pages) list(p *web.Page) error {
 	}
 	shown := l.matching(all, archived)
 	l.Searchable = l.Query != "" || len(shown) > 1
-	if l.Part, err = web.PartOf(p, shown, pageLength); err != nil {
+	if l.ListPage, err = web.ListPageOf(p, shown, pageLength); err != nil {
 		return err
 	}
 	for i := range l.Items {

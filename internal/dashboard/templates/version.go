@@ -24,8 +24,8 @@ const (
 )
 
 // versions returns a part of the versions, newest first. They are numbered from 1 to the current one.
-func (s *Pages) versions(p *web.Page, now campaign.Template) (web.Part[version], error) {
-	part, err := web.ReadPart(p, now.Version, versionsLength, func(from, to int) ([]campaign.Template, error) {
+func (s *Pages) versions(p *web.Page, now campaign.Template) (web.ListPage[version], error) {
+	part, err := web.ReadListPage(p, now.Version, versionsLength, func(from, to int) ([]campaign.Template, error) {
 		return s.Store.TemplateVersionsFrom(p.R.Context(), now.ID, now.Version-from, to-from)
 	})
 	return web.Convert(part, func(t campaign.Template) version {

@@ -8,40 +8,40 @@ import (
 	"campaign-dispatch/internal/campaign/localtime"
 )
 
-// Part is a page of a list.
-type Part[T any] struct {
+// ListPage is a page of a list.
+type ListPage[T any] struct {
 	Items []T
 	From  int // number of items before it
-	Next  int // start of the next part, 0 for none
-	Prior int // start of the previous part, if From is not 0
+	Next  int // start of the next page, 0 for none
+	Prior int // start of the previous page, if From is not 0
 }
 
-// PartOf returns the part of a list that starts at the page's parameter "from". If the
+// ListPageOf returns the page of a list that starts at the page's parameter "from". If the
 // list has become shorter, it returns the end of the list.
-func PartOf[T any](p *Page, all []T, size int) (Part[T], error) {
-	return ReadPart(p, len(all), size, func(from, to int) ([]T, error) { return all[from:to], nil })
+func ListPageOf[T any](p *Page, all []T, size int) (ListPage[T], error) {
+	return ReadListPage(p, len(all), size, func(from, to int) ([]T, error) { return all[from:to], nil })
 }
 
-// ReadPart is PartOf for a list of n items that reads only the items of the part: those from
+// ReadListPage is ListPageOf for a list of n items that reads only the items of the page: those from
 // from, before to.
-func ReadPart[T any](p *Page, n, size int, read func(from, to int) ([]T, error)) (Part[T], error) {
+func ReadListPage[T any](p *Page, n, size int, read func(from, to int) ([]T, error)) (ListPage[T], error) {
 	from, err := From(p)
 	if err != nil {
-		return Part[T]{}, err
+		return ListPage[T]{}, err
 	}
 	from = min(from, max(0, n-1)/size*size)
-	part := Part[T]{From: from, Prior: max(0, from-size)}
+	page := ListPage[T]{From: from, Prior: max(0, from-size)}
 	if from+size < n {
-		part.Next = from + size
+		page.Next = from + size
 	}
-	part.Items, err = read(from, min(from+size, n))
-	return part, err
+	page.Items, err = read(from, min(from+size, n))
+	return page, err
 }
 
-// Convert returns a part with other items.
-func Convert[T, U any](part Part[T], as func(T) U) Part[U] {
-	converted := Part[U]{From: part.From, Next: part.Next, Prior: part.Prior}
-	for _, item := range part.Items {
+// Convert returns a page with other items.
+func Convert[T, U any](page ListPage[T], as func(T) U) ListPage[U] {
+	converted := ListPage[U]{From: page.From, Next: page.Next, Prior: page.Prior}
+	for _, item := range page.Items {
 		converted.Items = append(converted.Items, as(item))
 	}
 	return converted

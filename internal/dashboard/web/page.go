@@ -23,17 +23,17 @@ import (
 // Page is one request for a page with its answer. It is the dot of the HTML templates:
 // {{.T "key"}}, {{.Number 1234}}, {{.When .Data.CreatedAt}}, {{.Session.CSRF}}.
 type Page struct {
-	W       http.ResponseWriter
-	R       *http.Request
-	Base    string // base URL of the service
-	Session Session
-	Title   string         // in the reader's language; Render sets it if empty
-	Data    any            // data of the page
-	Body    template.HTML  // of the layout
-	Refused bool           // the page shows a form that was refused
-	Refresh int            // refresh interval in seconds without scripts, 0 for none
-	Notice  string         // what the last change did, "" for nothing; shown once
-	Waiting map[string]int // numbers of things that wait, by the path of a tab
+	W         http.ResponseWriter
+	R         *http.Request
+	Base      string // base URL of the service
+	Session   Session
+	Title     string         // in the reader's language; Render sets it if empty
+	Data      any            // data of the page
+	Body      template.HTML  // of the layout
+	Refused   bool           // the page shows a form that was refused
+	Refresh   int            // refresh interval in seconds without scripts, 0 for none
+	Notice    string         // what the last change did, "" for nothing; shown once
+	TabCounts map[string]int // numbers of things that somebody has to finish or decide, by the path of a tab
 
 	ui          *UI
 	translation *translation

@@ -29,7 +29,7 @@ func (p *Page) CampaignTabs() []Tab {
 		return nil
 	}
 	for i, t := range tabs {
-		tabs[i].Current, tabs[i].N = t.Path == here, p.Waiting[t.Path]
+		tabs[i].Current, tabs[i].N = t.Path == here, p.TabCounts[t.Path]
 	}
 	return slices.DeleteFunc(tabs, func(t Tab) bool { return t.Path == draftsTab && !p.Author() })
 }

@@ -19,10 +19,10 @@ import (
 const (
 	resultDelivered = "delivered"
 	resultFailed    = "failed"
-	resultWaiting   = "waiting" // failed, and waits for the next attempt
+	resultRepeats   = "waiting" // failed, and waits for the next attempt
 )
 
-var results = []string{resultDelivered, resultFailed, resultWaiting}
+var results = []string{resultDelivered, resultFailed, resultRepeats}
 
 const (
 	pageLength = 20 // attempts
@@ -61,7 +61,7 @@ type attemptTable struct {
 func (l logPage) Searched() bool { return l.UID+l.Campaign+string(l.Kind)+l.Result != "" }
 
 func (l logPage) maxLooked() int {
-	if l.UID != "" || l.Campaign != "" || l.Result == resultWaiting {
+	if l.UID != "" || l.Campaign != "" || l.Result == resultRepeats {
 		return maxResolved
 	}
 	return maxLooked
@@ -73,7 +73,7 @@ func (l logPage) may(a attempt) bool {
 }
 
 func (l logPage) matches(r row) bool {
-	return (l.UID == "" || r.UID == l.UID) && (l.Result != resultWaiting || r.Waits) && r.ofCampaign(l.Campaign)
+	return (l.UID == "" || r.UID == l.UID) && (l.Result != resultRepeats || r.Waits) && r.ofCampaign(l.Campaign)
 }
 
 // ofCampaign reports whether the row is of a campaign, given by its ID or a part of its name.

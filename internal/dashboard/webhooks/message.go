@@ -24,9 +24,9 @@ type messageDetails struct {
 // eventRow is an event of a message, with the last stored attempt to post it.
 type eventRow struct {
 	query.Event
-	Wanted  bool // the endpoint gets such events
-	Last    *row // nil for none
-	Waiting bool // it is queued without an attempt
+	Wanted bool // the endpoint gets such events
+	Last   *row // nil for none
+	Queued bool // it is queued without an attempt
 }
 
 // message is a message of a tenant's batch.
@@ -138,7 +138,7 @@ func (s *Pages) eventRows(ctx context.Context, e delivery.Endpoint, m message, e
 	}
 	for i, id := range ids {
 		_, waits := queued[id]
-		rows[i].Waiting = waits && rows[i].Last == nil
+		rows[i].Queued = waits && rows[i].Last == nil
 	}
 	return rows, nil
 }
@@ -166,7 +166,7 @@ func (s *Pages) resendEvent(p *web.Page, e delivery.Endpoint) error {
 	}
 	path := pageOf(e) + "/messages/" + m.Key.MessageID(m.index)
 	return s.resend(p, e, path, id, "endpoint.resend", func(ctx context.Context) (done string, n int, err error) {
-		waiting, err := s.Admin.ResendEntry(ctx, e.Tenant, e.ID, m.entryOf(events[i]))
-		return doneOf(waiting), 1, err
+		parked, err := s.Admin.ResendEntry(ctx, e.Tenant, e.ID, m.entryOf(events[i]))
+		return doneOf(parked), 1, err
 	})
 }

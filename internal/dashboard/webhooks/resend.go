@@ -32,13 +32,13 @@ func (s *Pages) resendOne(p *web.Page, e delivery.Endpoint) error {
 		return err
 	}
 	return s.resend(p, e, pageOf(e), id, "endpoint.resend", func(ctx context.Context) (done string, n int, err error) {
-		waiting, err := s.Admin.ResendOne(ctx, e.Tenant, e.ID, id, at)
-		return doneOf(waiting), 1, err
+		parked, err := s.Admin.ResendOne(ctx, e.Tenant, e.ID, id, at)
+		return doneOf(parked), 1, err
 	})
 }
 
-func doneOf(waiting bool) string {
-	if waiting {
+func doneOf(parked bool) string {
+	if parked {
 		return "resent_waits"
 	}
 	return "resent"
@@ -54,8 +54,8 @@ func (s *Pages) resendFailed(p *web.Page, e delivery.Endpoint) error {
 	return s.resend(p, e, pageOf(e), "", "endpoint.resend_failed", func(ctx context.Context) (done string, n int, err error) {
 		sent, err := s.Admin.ResendFailed(ctx, e.Tenant, e.ID, since, mostAtOnce)
 		switch n = sent.Deliveries; {
-		case sent.Waiting > 0:
-			return "resent_waiting", sent.Waiting, err
+		case sent.Parked > 0:
+			return "resent_waiting", sent.Parked, err
 		case n == 0:
 			return "resent_none", n, err
 		case n >= mostAtOnce:

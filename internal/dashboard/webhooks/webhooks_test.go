@@ -22,6 +22,7 @@ import (
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
 	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
@@ -30,7 +31,6 @@ import (
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
 	"campaign-dispatch/internal/webhook/delivery"
-	"campaign-dispatch/internal/webhook/netguard"
 	"campaign-dispatch/localstack/stackenv"
 )
 

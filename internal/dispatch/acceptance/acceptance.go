@@ -67,7 +67,7 @@ type State struct {
 	NameOwner  string          // ID of the tenant's campaign with this name, or ""
 	Calls      CallBucket
 	Billing    campaign.Billing
-	Policy     reach.Policy
+	Hours      reach.TenantHours
 	Reserved   campaign.MonthSpending // what the tenant's batches have reserved for the Month
 	Sets       []PackedSet            // ordered by ordinal, after KnownSets
 }

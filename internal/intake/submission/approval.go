@@ -61,8 +61,8 @@ func (a Approval) openUntil(due time.Time) time.Time {
 	return a.AskedAt.Add(RequestLife)
 }
 
-// Waiting returns the number of submissions that a person may approve: those of others that wait.
-func Waiting(all []Submission, email string) (n int) {
+// ToDecide returns the number of submissions that a person may approve: those of others that nobody has decided.
+func ToDecide(all []Submission, email string) (n int) {
 	for _, sub := range all {
 		if sub.State == StateApproval && sub.Approval.AskedBy != email {
 			n++

@@ -44,8 +44,8 @@ type Places []Pass
 // PlaceIDs is the number of distinct pass IDs of a slot within one millisecond.
 const PlaceIDs = 1_000_000
 
-// Of returns the pass that used slot i.
-func (s Places) Of(i int) Pass {
+// Pass returns the pass that used slot i.
+func (s Places) Pass(i int) Pass {
 	if i < len(s) {
 		return s[i]
 	}

@@ -139,7 +139,7 @@ func (s *stack) listTenant(ctx context.Context, id string) (answer, error) {
 
 // sendingHours lists the rules of a tenant by traffic type.
 func (s *stack) sendingHours(ctx context.Context, tenant string) (all section, err error) {
-	p, err := s.store.SendPolicy(ctx, tenant)
+	p, err := s.store.TenantHours(ctx, tenant)
 	for _, t := range slices.Sorted(maps.Keys(p.Rules)) {
 		holidays := "open"
 		if p.Rules[t].OffHolidays {

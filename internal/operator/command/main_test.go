@@ -147,8 +147,8 @@ func TestRun_NewTenantToCredential(t *testing.T) {
 		t.Errorf("failures %v, want none", failures["failures"])
 	}
 
-	rule := reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
-	if err := c.rows().SaveSendPolicy(t.Context(), id, rule); err != nil {
+	rule := reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
+	if err := c.rows().SaveTenantHours(t.Context(), id, rule); err != nil {
 		t.Fatal(err)
 	}
 

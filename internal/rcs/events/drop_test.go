@@ -19,7 +19,7 @@ import (
 func (w *hookFixture) dropped(t *testing.T, data string) (status, events int) {
 	t.Helper()
 	var out bytes.Buffer
-	counted := metrics.Of(invoker(func(ctx context.Context) { status = w.postIn(ctx, "/"+agent, envelope(data), sign(token, data)).Code }).Invoke, &out, time.Now)
+	counted := metrics.NewHandler(invoker(func(ctx context.Context) { status = w.postIn(ctx, "/"+agent, envelope(data), sign(token, data)).Code }).Invoke, &out, time.Now)
 	if _, err := counted.Invoke(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestServeEvent_CountsRefusals(t *testing.T) {
 				t.Errorf("%s: answered %d", path, answer.Code)
 			}
 		})
-		if _, err := metrics.Of(call.Invoke, &out, time.Now).Invoke(t.Context(), nil); err != nil {
+		if _, err := metrics.NewHandler(call.Invoke, &out, time.Now).Invoke(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -147,7 +147,7 @@ func TestOf_UnreadableSegment(t *testing.T) {
 		l := w.change(t, "a", lists.Change{Settings: &settings, Add: set(5511987654321, 5511987654322)})
 		spoil(w, l.Segments[0].ID)
 		var counts bytes.Buffer
-		_, err := metrics.Of(func(ctx context.Context, _ []byte) ([]byte, error) {
+		_, err := metrics.NewHandler(func(ctx context.Context, _ []byte) ([]byte, error) {
 			_, err := w.lookup.KeptBy(ctx, tenant, campaign.Promotion, w.now)
 			return nil, err
 		}, &counts, time.Now).Invoke(t.Context(), nil)

@@ -133,13 +133,13 @@ type Route struct {
 	Pause     string
 	Paused    []string // the campaigns of the tenant that are paused
 	RateLimit RateLimit
-	Policy    reach.Policy // of the tenant
+	Hours     reach.TenantHours // of the tenant
 }
 
-// Holds reports whether the batch must wait for the end of a pause. Expired and cancelled batches do
+// Pauses reports whether the batch must wait for the end of a pause. Expired and cancelled batches do
 // not wait, so that their messages end.
-func (r Route) Holds(b campaign.Batch, now time.Time) bool {
-	return r.PauseOf(b) != "" && !b.TooLate(now) && !b.Cancelled()
+func (r Route) Pauses(b campaign.Batch, now time.Time) bool {
+	return r.PauseOf(b) != "" && !b.PastLastSend(now) && !b.Cancelled()
 }
 
 // PauseOf returns what pauses the batch: a Pause, "campaign", or "".
@@ -150,7 +150,7 @@ func (r Route) PauseOf(b campaign.Batch) string {
 	return r.Pause
 }
 
-// WaitUntil returns when a batch that is held is checked next: when its time ends, or after PauseCheck.
+// WaitUntil returns when a paused batch is checked next: when its time ends, or after PauseCheck.
 func WaitUntil(b campaign.Batch, now time.Time) time.Time {
 	return b.CheckBy(now.Add(PauseCheck))
 }

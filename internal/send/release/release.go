@@ -28,8 +28,8 @@ type Store interface {
 	StartRelease(ctx context.Context, ref campaign.BatchRef, agentID string, now, nextCheck time.Time) (bool, error)
 	// EndRelease moves a releasing batch to sending, and reports whether it did. It keeps the next check if keep is set.
 	EndRelease(ctx context.Context, b campaign.Batch, nextCheck time.Time, keep bool) (bool, error)
-	// SendPolicy returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
-	SendPolicy(ctx context.Context, tenant string) (reach.Policy, error)
+	// TenantHours returns the hours of a tenant, zero for none. The error wraps campaign.ErrDamaged if they cannot be read.
+	TenantHours(ctx context.Context, tenant string) (reach.TenantHours, error)
 }
 
 // Releaser releases batches. Tasks can be repeated. After a crash, the task's next receive
@@ -74,7 +74,7 @@ func (r Releaser) release(ctx context.Context, task campaign.ReleaseTask) error 
 			wait = max(wait, unmovedDelay)
 		}
 		if wait > 0 {
-			return r.holdBack(ctx, task, wait)
+			return r.requeue(ctx, task, wait)
 		}
 		if b, err = r.start(ctx, b); err != nil {
 			return fmt.Errorf("release: %w", err)
@@ -86,8 +86,8 @@ func (r Releaser) release(ctx context.Context, task campaign.ReleaseTask) error 
 	return r.queueFrames(ctx, b)
 }
 
-// holdBack requeues the task until its batch is due.
-func (r Releaser) holdBack(ctx context.Context, task campaign.ReleaseTask, wait time.Duration) error {
+// requeue requeues the task until its batch is due.
+func (r Releaser) requeue(ctx context.Context, task campaign.ReleaseTask, wait time.Duration) error {
 	if wait > maxRequeueDelay {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (r Releaser) queueFrames(ctx context.Context, b campaign.Batch) error {
 }
 
 func (r Releaser) hours(ctx context.Context, b campaign.Batch) (reach.Hours, error) {
-	p, err := r.Store.SendPolicy(ctx, b.Tenant)
+	p, err := r.Store.TenantHours(ctx, b.Tenant)
 	if err != nil {
 		return reach.Hours{}, err
 	}

@@ -28,7 +28,7 @@ type row struct {
 	batch     campaign.Batch
 	err       error
 	cancelled bool // by another call, after the first read
-	policy    reach.Policy
+	policy    reach.TenantHours
 	tenant    campaign.Tenant
 	tenantErr error
 }
@@ -56,7 +56,7 @@ func (r *row) EndRelease(_ context.Context, b campaign.Batch, next time.Time, _ 
 	return r.move(campaign.BatchReleasing, campaign.BatchSending, next), nil
 }
 
-func (r *row) SendPolicy(context.Context, string) (reach.Policy, error) { return r.policy, nil }
+func (r *row) TenantHours(context.Context, string) (reach.TenantHours, error) { return r.policy, nil }
 
 func (r *row) TemplateVersion(context.Context, string, int) (campaign.Template, error) {
 	return campaign.Template{}, nil

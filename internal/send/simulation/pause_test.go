@@ -81,7 +81,7 @@ func TestPause_SlowAgent(t *testing.T) {
 	for i := range testsize.Of(12, 100) {
 		synctest.Test(t, func(t *testing.T) {
 			const rate, messages, length = 2, 300, 25 * time.Minute
-			o := newWindowSimulation(t, rate, reach.Policy{})
+			o := newWindowSimulation(t, rate, reach.TenantHours{})
 			began := time.Now()
 			at := began.Add(time.Second + time.Duration(i)*730*time.Millisecond)
 			o.pause = pause{from: at, to: at.Add(length), functions: 4}

@@ -33,14 +33,14 @@ type windowSimulation struct {
 	*agentSimulation
 
 	t       *testing.T
-	policy  reach.Policy
+	policy  reach.TenantHours
 	outside int // messages that were sent while their window was closed
 	writes  map[campaign.BatchRef]int
 	fail    func() error // of the provider, nil for none
 	pause   pause
 }
 
-func newWindowSimulation(t *testing.T, rate int, p reach.Policy) *windowSimulation {
+func newWindowSimulation(t *testing.T, rate int, p reach.TenantHours) *windowSimulation {
 	t.Helper()
 	return &windowSimulation{agentSimulation: newAgentSimulation(rate), t: t, policy: p, writes: map[campaign.BatchRef]int{}}
 }
@@ -80,11 +80,11 @@ func (o *windowSimulation) Route(ctx context.Context, tenant, agentID string) (o
 	route, err := o.agentSimulation.Route(ctx, tenant, agentID)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	route.Policy, route.Paused = o.policy, o.pause.paused()
+	route.Hours, route.Paused = o.policy, o.pause.paused()
 	return route, err
 }
 
-func (o *windowSimulation) SendPolicy(context.Context, string) (reach.Policy, error) {
+func (o *windowSimulation) TenantHours(context.Context, string) (reach.TenantHours, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.policy, nil
@@ -255,7 +255,7 @@ func (o *windowSimulation) run(most time.Duration) {
 		o.poll(o.t, senders[0], &calls)
 		if time.Since(swept) >= time.Minute {
 			swept = time.Now()
-			o.must(w.Sweep(o.t.Context(), sweep.Part{}))
+			o.must(w.Sweep(o.t.Context(), sweep.Section{}))
 		}
 		step := 100 * time.Millisecond
 		if o.idle() {
@@ -318,7 +318,7 @@ func TestWindow_HolidayAndWeekend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rate, batches := testsize.Of(3, 5), testsize.Of(6, 10)
-		o := newWindowSimulation(t, rate, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
+		o := newWindowSimulation(t, rate, reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}})
 		evening := time.Date(2026, 11, 19, 20, 30, 0, 0, time.FixedZone("", -3*3600)) // a Thursday; the 20th is a holiday
 		sleepUntil(evening)
 		zones := []window.Count{{Zone: window.SaoPaulo, Messages: 1000}, {Zone: window.Recife, Messages: 500}, {Zone: window.Manaus, Messages: 300}, {Zone: window.RioBranco, Messages: 200}}
@@ -387,7 +387,7 @@ func TestWindow_NeverOutside(t *testing.T) {
 		}
 		n := drawNights(drawn)
 		synctest.Test(t, func(t *testing.T) {
-			o := newWindowSimulation(t, n.rate, reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: n.rule}})
+			o := newWindowSimulation(t, n.rate, reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: n.rule}})
 			o.fail = func() error {
 				if o.random.IntN(5) < n.fails {
 					return &outgoing.Failure{Kind: outgoing.Transient, Code: "unavailable"}

@@ -108,7 +108,7 @@ type Place struct {
 // Resent counts the deliveries resent to an endpoint. A delivery contains some webhooks of one batch.
 type Resent struct {
 	Deliveries int // posted again within two minutes
-	Waiting    int // parked until the endpoint's circuit closes
+	Parked     int // parked until the endpoint's circuit closes
 }
 
 // PostCount counts webhook posts, repeated posts included.

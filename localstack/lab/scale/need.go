@@ -126,7 +126,7 @@ var (
 
 // dueShare returns the share of the hottest key of the due index. All rows of a tenant are in one part of the keys.
 func dueShare(l Load) float64 {
-	const keys, ofPart = 1.0 / dynamo.DueShards, dynamo.DueShards / dynamo.DueParts
+	const keys, ofPart = 1.0 / dynamo.DueShards, dynamo.DueShards / dynamo.DueSections
 	return math.Max(keys, l.Hottest/ofPart)
 }
 

@@ -61,9 +61,9 @@ const (
 	kept, keptUnsettled, keptFew = time.Hour, 5 * time.Minute, time.Minute
 )
 
-// Of returns the times of the last campaigns of a tenant: at most insight.MostCompared. They are up to an hour old, up
+// Times returns the times of the last campaigns of a tenant: at most insight.MostCompared. They are up to an hour old, up
 // to 5 minutes until the campaigns have settled, and up to a minute while few messages were read.
-func (r *Reads) Of(ctx context.Context, tenant string) (Times, error) {
+func (r *Reads) Times(ctx context.Context, tenant string) (Times, error) {
 	now := r.Now()
 	if old, ok := r.known.Peek(tenant, now, kept); ok && now.Before(old.until) {
 		return old.Times, nil

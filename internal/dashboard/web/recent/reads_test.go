@@ -63,7 +63,7 @@ func (s *shop) Overview(_ context.Context, id campaign.ID) (campaign.Campaign, e
 
 func (s *shop) times(t *testing.T) recent.Times {
 	t.Helper()
-	times, err := (&recent.Reads{Store: s, Now: func() time.Time { return now }}).Of(t.Context(), "acme")
+	times, err := (&recent.Reads{Store: s, Now: func() time.Time { return now }}).Times(t.Context(), "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestReads_Cached(t *testing.T) {
 			reads := &recent.Reads{Store: s, Now: func() time.Time { return clock }}
 			for i, after := range []time.Duration{0, test.want - 1, test.want} {
 				clock = now.Add(after)
-				if _, err := reads.Of(t.Context(), "acme"); err != nil || s.lists != 1+i/2 {
+				if _, err := reads.Times(t.Context(), "acme"); err != nil || s.lists != 1+i/2 {
 					t.Errorf("after %v the campaigns were read %d times: %v", after, s.lists, err)
 				}
 			}

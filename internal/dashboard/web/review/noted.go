@@ -37,7 +37,7 @@ func Noted(p *web.Page, s Source) (all []Kind) {
 // noted returns a kind of accepted lines.
 func (s Source) noted(of submission.Kind, count int, reason func(submission.LeftOut) string) Kind {
 	same := func(l submission.LeftOut) bool { return l.Kind == of }
-	return s.listed(Kind{Count: count, Of: of}, submission.LeftOut{Kind: of}, same, reason)
+	return s.withLines(Kind{Count: count, Of: of}, submission.LeftOut{Kind: of}, same, reason)
 }
 
 // countriesOf returns the countries with the most numbers, with how many if there are several.

@@ -151,7 +151,7 @@ func (s Source) kind(p *web.Page, of submission.LeftOut, lines submission.Lines,
 	k := Kind{Title: Problem(p, of, s.Lists), Count: lines.Count, Lines: lines.First, Of: of.Kind}
 	k.Closed = of.Kind == submission.KindRepeated || of.Kind.Withheld() || before >= maxOpen
 	same := func(l submission.LeftOut) bool { return l.Cause() == of.Cause() }
-	return s.listed(k, of, same, func(l submission.LeftOut) string {
+	return s.withLines(k, of, same, func(l submission.LeftOut) string {
 		if why := Problem(p, l, s.Lists); why != k.Title {
 			return why
 		}
@@ -159,16 +159,16 @@ func (s Source) kind(p *web.Page, of submission.LeftOut, lines submission.Lines,
 	})
 }
 
-// listed returns a kind with the path of its lines and the first ones, if the person may see them.
-func (s Source) listed(
-	k Kind, of submission.LeftOut, has func(submission.LeftOut) bool, reason func(submission.LeftOut) string,
+// withLines returns a kind with the path of its lines and the first ones, if the person may see them.
+func (s Source) withLines(
+	k Kind, of submission.LeftOut, isOf func(submission.LeftOut) bool, reason func(submission.LeftOut) string,
 ) Kind {
 	if s.Download == nil {
 		return k
 	}
 	k.Path = s.Download(query(of))
 	for _, l := range s.First {
-		if has(l) && len(k.Rows) < perKind {
+		if isOf(l) && len(k.Rows) < perKind {
 			k.Rows = append(k.Rows, Row{Line: l.Line, Written: web.Short(l.Phone, weight), Instead: l.Meant, Reason: reason(l)})
 		}
 	}

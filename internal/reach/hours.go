@@ -14,8 +14,8 @@ import (
 	"campaign-dispatch/internal/reach/area"
 )
 
-// Policy has the rules of a tenant. The zero Policy has none: every message may go at any time.
-type Policy struct {
+// TenantHours are the hours that a tenant sets, by traffic type. The zero TenantHours are none: every message may go at any time.
+type TenantHours struct {
 	// Zone is that of foreign and unknown numbers, São Paulo if it is not set.
 	Zone  window.Zone               `json:"zone,omitempty"`
 	Rules map[campaign.Traffic]Rule `json:"rules,omitempty"`
@@ -24,7 +24,7 @@ type Policy struct {
 	// HolidayNames are those of Holidays, by date. Not all have one.
 	HolidayNames map[string]string `json:"holidayNames,omitempty"`
 
-	Revision int `json:"-"` // counts the changes of the stored policy, from 1
+	Revision int `json:"-"` // counts the changes of the stored hours, from 1
 }
 
 // Rule is the send window of a traffic type.
@@ -35,7 +35,7 @@ type Rule struct {
 	ExpireAtClose bool `json:"expireAtClose,omitempty"`
 }
 
-// Changed returns the subject under which a change of a tenant's policy is recorded for the batches that wait.
+// Changed returns the subject under which a change of a tenant's hours is recorded for the batches that wait.
 func Changed(tenant string) string { return changed + tenant }
 
 // ChangedTenant returns the tenant of a subject of Changed. ok is false for other subjects.
@@ -73,7 +73,7 @@ func (r Rule) String() string {
 func Exempt(t campaign.Traffic) bool { return t == campaign.Authentication }
 
 // Rule returns the rule of a traffic type, and false if there is none.
-func (p Policy) Rule(t campaign.Traffic) (Rule, bool) {
+func (p TenantHours) Rule(t campaign.Traffic) (Rule, bool) {
 	if t == "" {
 		t = campaign.Promotion
 	}
@@ -82,7 +82,7 @@ func (p Policy) Rule(t campaign.Traffic) (Rule, bool) {
 }
 
 // TenantZone returns the zone of foreign and unknown numbers.
-func (p Policy) TenantZone() window.Zone {
+func (p TenantHours) TenantZone() window.Zone {
 	if !p.Zone.Known() {
 		return window.SaoPaulo
 	}
@@ -98,7 +98,7 @@ type Hours struct {
 
 // HoursFor returns the hours of messages with a traffic type. asked is the window of their call, which narrows the
 // tenant's; nil for none.
-func (p Policy) HoursFor(t campaign.Traffic, asked *window.Week) Hours {
+func (p TenantHours) HoursFor(t campaign.Traffic, asked *window.Week) Hours {
 	rule, ruled := p.Rule(t)
 	switch {
 	case !ruled && asked == nil:
@@ -114,7 +114,7 @@ func (p Policy) HoursFor(t campaign.Traffic, asked *window.Week) Hours {
 
 // HoursOfBatch returns the hours of a batch's messages. Test messages go at any time: their recipients are the tenant's
 // own people.
-func (p Policy) HoursOfBatch(b campaign.Batch, t campaign.Traffic) Hours {
+func (p TenantHours) HoursOfBatch(b campaign.Batch, t campaign.Traffic) Hours {
 	if b.Test {
 		return Hours{}
 	}
@@ -224,8 +224,8 @@ func (h Hours) NextOpening(of window.Set, now time.Time) time.Time {
 	return next
 }
 
-// Equal reports whether two policies have the same rules.
-func (p Policy) Equal(other Policy) bool {
+// Equal reports whether the hours of two tenants are the same.
+func (p TenantHours) Equal(other TenantHours) bool {
 	if p.TenantZone() != other.TenantZone() || len(p.Rules) != len(other.Rules) {
 		return false
 	}

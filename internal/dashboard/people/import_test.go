@@ -1,4 +1,4 @@
-package contacts_test
+package people_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"campaign-dispatch/internal/dashboard/contacts"
+	"campaign-dispatch/internal/dashboard/people"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
 )
@@ -30,7 +30,7 @@ func TestImport_Review(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	admin := b.SignIn("acme", web.RoleAdmin)
-	admin.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
 	path := sendFile(t, admin, "telefone;nome\n"+ana+";Ana\n11987654322;Bia\n1187654321;Caio\n951234567;Davi\n11987654322;Eva\n;Fabi\n").Location
 	webtest.Light(t, admin, path)
 	admin.Language = "en"

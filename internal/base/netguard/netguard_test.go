@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"campaign-dispatch/internal/webhook/netguard"
+	"campaign-dispatch/internal/base/netguard"
 )
 
 func TestGuard_Addresses(t *testing.T) {

@@ -1,8 +1,8 @@
-// Package contacts shows the messages that a phone number got, and the numbers that opted
+// Package people shows the messages that a phone number got, and the numbers that opted
 // out of a tenant's messages. Admins can add and remove opt-outs.
 //
 // Phone numbers are sent in the bodies of forms only, because access logs contain URLs.
-package contacts
+package people
 
 import (
 	"context"
@@ -43,7 +43,7 @@ type Store interface {
 	Find(ctx context.Context, c campaign.Campaign, asked search.Query) (search.Page, error)
 }
 
-// Pages are the pages of contacts.
+// Pages are the pages of people.
 type Pages struct {
 	Store   Store
 	OptOuts *optout.Book
@@ -56,7 +56,7 @@ type Pages struct {
 //go:embed *.html texts.json
 var files embed.FS
 
-// Area returns the pages and texts of contacts.
+// Area returns the pages and texts of people.
 func Area() web.Area { return web.Area{Files: files, Texts: []string{"people", "audit"}} }
 
 // Path is the path of the first page.

@@ -1,4 +1,4 @@
-package contacts_test
+package people_test
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/campaign/window"
-	"campaign-dispatch/internal/dashboard/contacts"
+	"campaign-dispatch/internal/dashboard/people"
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
@@ -137,9 +137,9 @@ func (sent) Find(_ context.Context, c campaign.Campaign, asked search.Query) (se
 	}}}, nil
 }
 
-// SendPolicy has the usual hours of promotions.
-func (sent) SendPolicy(context.Context, string) (reach.Policy, error) {
-	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}, nil
+// TenantHours has the usual hours of promotions.
+func (sent) TenantHours(context.Context, string) (reach.TenantHours, error) {
+	return reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}, nil
 }
 
 // unsent has a campaign whose message to ana was not sent yet.
@@ -196,7 +196,7 @@ func TestFind_Waits(t *testing.T) {
 			if err := b.lists.Record(t.Context(), "acme", []campaign.OptChange{{Phone: ana, Out: test.optedOut, At: noon}}); err != nil {
 				t.Fatal(err)
 			}
-			text := b.SignIn("acme", web.RoleViewer).Post(contacts.Path+"/find", url.Values{"phone": {ana}}).Text()
+			text := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", url.Values{"phone": {ana}}).Text()
 			if _, history, _ := strings.Cut(text, "a-1 "); !strings.HasPrefix(history, "Oferta <b> Pending "+test.says+" ") {
 				t.Errorf("the message is %q, want %q", history, test.says)
 			}
@@ -284,12 +284,12 @@ func newBench(t *testing.T, campaigns int) bench {
 	return newBenchOf(t, d, sent{d, campaigns})
 }
 
-func newBenchOf(t *testing.T, d *doubted, store contacts.Store) bench {
+func newBenchOf(t *testing.T, d *doubted, store people.Store) bench {
 	t.Helper()
 	var calls atomic.Int32
 	l := &optout.Book{Store: &shards{rows: map[string]map[int]campaign.OptOuts{}}, Now: func() time.Time { return noon }}
 	k := &kept{objects: map[string][]byte{}}
-	return bench{webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), contacts.Area(), &contacts.Pages{
+	return bench{webtest.Serve(t, webtest.UI(t, func() time.Time { return noon }), people.Area(), &people.Pages{
 		Store: store, OptOuts: l, Shards: optout.Shards, Files: &listfile.Store{Blobs: k, Stat: k.stat},
 		Reach: reach.Lookup{OptOuts: l, Lists: &lookup.Cache{Store: sent{}, Blobs: segments{}, Now: func() time.Time { return noon }}},
 		Now:   func() time.Time { return noon.Add(time.Duration(calls.Add(1)) * time.Second) }, // a later change wins
@@ -307,7 +307,7 @@ func TestFind_Spellings(t *testing.T) {
 	t.Parallel()
 	for _, phone := range []string{"+5511987654321", "5511987654321", "11987654321", "(11) 98765-4321", "+55 11 98765-4321"} {
 		b := newBench(t, 1)
-		got := b.SignIn("acme", web.RoleViewer).Post(contacts.Path+"/find", url.Values{"phone": {phone}})
+		got := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", url.Values{"phone": {phone}})
 		for _, want := range []string{"&#43;5511987654321", `href="/dashboard/campaigns/c0000"`, "Campanha 0000", "Oferta &lt;b&gt;", "4 May 2026, 12:00", "12:02"} {
 			if got.Status != http.StatusOK || !strings.Contains(got.Body, want) {
 				t.Errorf("%s: status %d, lacks %q:\n%s", phone, got.Status, want, got.Body)
@@ -326,18 +326,18 @@ func TestFind_Spellings(t *testing.T) {
 func TestFind_Replies(t *testing.T) {
 	t.Parallel()
 	b, form := newBench(t, 1), url.Values{"phone": {ana}}
-	got := b.SignIn("acme", web.RoleViewer).Post(contacts.Path+"/find", form)
+	got := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", form)
 	for _, want := range []string{"Que horas &lt;abre&gt;?", "Image, file or location", "4 May 2026, 11:00"} {
 		if !strings.Contains(got.Body, want) {
 			t.Errorf("the history lacks %q:\n%s", want, got.Text())
 		}
 	}
 	form.Set("cursor", "0001")
-	if later := b.SignIn("acme", web.RoleViewer).Post(contacts.Path+"/find", form); strings.Contains(later.Body, "Que horas") {
+	if later := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", form); strings.Contains(later.Body, "Que horas") {
 		t.Error("the page of older campaigns repeats the replies")
 	}
 	form.Del("cursor")
-	if other := b.SignIn("other", web.RoleViewer).Post(contacts.Path+"/find", form); strings.Contains(other.Body, "Que horas") {
+	if other := b.SignIn("other", web.RoleViewer).Post(people.Path+"/find", form); strings.Contains(other.Body, "Que horas") {
 		t.Error("another tenant reads the replies")
 	}
 }
@@ -349,7 +349,7 @@ func TestFind_Pages(t *testing.T) {
 	viewer, seen := b.SignIn("acme", web.RoleViewer), map[string]bool{}
 	form := url.Values{"phone": {ana}}
 	for pages := 0; ; pages++ {
-		got := viewer.Post(contacts.Path+"/find", form)
+		got := viewer.Post(people.Path+"/find", form)
 		if got.Status != http.StatusOK || pages > 5 || len(got.Body) > web.HTMLLimit {
 			t.Fatalf("page %d answers %d with %d bytes", pages, got.Status, len(got.Body))
 		}
@@ -375,11 +375,11 @@ func TestFind_ForgedCursor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 1)
 	viewer := b.SignIn("acme", web.RoleViewer)
-	got := viewer.Post(contacts.Path+"/find", url.Values{"phone": {ana}, "cursor": {"9999"}})
+	got := viewer.Post(people.Path+"/find", url.Values{"phone": {ana}, "cursor": {"9999"}})
 	if log := b.Audited(); !strings.Contains(got.Body, "Campanha 0000") || len(log) != 1 || !strings.Contains(log[0], masked) {
 		t.Errorf("the audit log is %q", log)
 	}
-	got = viewer.Post(contacts.Path+"/find", url.Values{"phone": {ana}, "cursor": {strings.Repeat("9", 2000)}})
+	got = viewer.Post(people.Path+"/find", url.Values{"phone": {ana}, "cursor": {strings.Repeat("9", 2000)}})
 	if got.Status != http.StatusNotFound {
 		t.Errorf("a long cursor answers %d, want 404", got.Status)
 	}
@@ -393,11 +393,11 @@ func TestOtherTenant(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := b.SignIn("other", web.RoleAdmin)
-	if got := other.Post(contacts.Path+"/find", url.Values{"phone": {ana}}); strings.Contains(got.Body, "Campanha") || !strings.Contains(got.Body, "No message") {
+	if got := other.Post(people.Path+"/find", url.Values{"phone": {ana}}); strings.Contains(got.Body, "Campanha") || !strings.Contains(got.Body, "No message") {
 		t.Errorf("another tenant sees:\n%s", got.Body)
 	}
-	other.Post(contacts.Path+"/opt-outs/remove", url.Values{"phone": {ana}, "asked": {"yes"}})
-	if got := other.Get(contacts.Path); strings.Contains(got.Text(), ana) || !b.optedOut() {
+	other.Post(people.Path+"/opt-outs/remove", url.Values{"phone": {ana}, "asked": {"yes"}})
+	if got := other.Get(people.Path); strings.Contains(got.Text(), ana) || !b.optedOut() {
 		t.Error("another tenant sees or changes an opt-out")
 	}
 }
@@ -406,14 +406,14 @@ func TestAdd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	admin := b.SignIn("acme", web.RoleAdmin)
-	got := admin.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {"11 98765-4321"}})
+	got := admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {"11 98765-4321"}})
 	if page := admin.Follow(got); !b.optedOut() || !strings.Contains(page.Body, "will get no more messages") {
 		t.Errorf("the number is not added:\n%s", page.Body)
 	}
 	if log := b.Audited(); len(log) != 1 || !strings.Contains(log[0], masked) {
 		t.Errorf("the audit log is %q", log)
 	}
-	got = admin.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	got = admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
 	if page := admin.Follow(got); !strings.Contains(page.Body, "on the list already") || len(b.Audited()) != 1 {
 		t.Errorf("the second time it says:\n%s", page.Text())
 	}
@@ -425,7 +425,7 @@ func TestRefused(t *testing.T) {
 	for path, test := range map[string]struct{ phone, says string }{
 		"/find": {"Ana <b>", "Invalid number."}, "/opt-outs/add": {"12 <b>", "other signs"},
 	} {
-		got := b.SignIn("acme", web.RoleAdmin).Post(contacts.Path+path, url.Values{"phone": {test.phone}})
+		got := b.SignIn("acme", web.RoleAdmin).Post(people.Path+path, url.Values{"phone": {test.phone}})
 		shown := `value="` + strings.ReplaceAll(strings.ReplaceAll(test.phone, "<", "&lt;"), ">", "&gt;") + `"`
 		if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, shown) ||
 			!strings.Contains(got.Body, `aria-invalid="true"`) || !strings.Contains(got.Text(), test.says) {
@@ -433,7 +433,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/opt-outs/add", "/opt-outs/import", "/opt-outs/export", "/opt-outs/removal", "/opt-outs/remove"} {
-		got := b.SignIn("acme", web.RoleViewer).Post(contacts.Path+path, url.Values{"phone": {ana}, "asked": {"yes"}})
+		got := b.SignIn("acme", web.RoleViewer).Post(people.Path+path, url.Values{"phone": {ana}, "asked": {"yes"}})
 		if got.Status != http.StatusForbidden {
 			t.Errorf("a viewer gets %d of %s", got.Status, path)
 		}
@@ -448,16 +448,16 @@ func TestRemove(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	admin, form := b.SignIn("acme", web.RoleAdmin), url.Values{"phone": {ana}}
-	admin.Post(contacts.Path+"/opt-outs/add", form)
-	if got := admin.Post(contacts.Path+"/opt-outs/removal", form); got.Status != http.StatusOK || !strings.Contains(got.Body, `name="asked"`) {
+	admin.Post(people.Path+"/opt-outs/add", form)
+	if got := admin.Post(people.Path+"/opt-outs/removal", form); got.Status != http.StatusOK || !strings.Contains(got.Body, `name="asked"`) {
 		t.Errorf("the confirmation answers %d:\n%s", got.Status, got.Body)
 	}
-	if got := admin.Post(contacts.Path+"/opt-outs/remove", form); got.Status != http.StatusUnprocessableEntity || !b.optedOut() {
+	if got := admin.Post(people.Path+"/opt-outs/remove", form); got.Status != http.StatusUnprocessableEntity || !b.optedOut() {
 		t.Errorf("without the confirmation it answers %d", got.Status)
 	}
 	form.Set("asked", "yes")
 	for range 2 {
-		if page := admin.Follow(admin.Post(contacts.Path+"/opt-outs/remove", form)); b.optedOut() || !strings.Contains(page.Body, "can get messages again") {
+		if page := admin.Follow(admin.Post(people.Path+"/opt-outs/remove", form)); b.optedOut() || !strings.Contains(page.Body, "can get messages again") {
 			t.Errorf("the number is not removed:\n%s", page.Text())
 		}
 	}
@@ -470,9 +470,9 @@ func TestRemove_FailedAudit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	admin := b.SignIn("acme", web.RoleAdmin)
-	admin.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
 	b.RefuseAudit(errors.New("no table"))
-	got := admin.Post(contacts.Path+"/opt-outs/remove", url.Values{"phone": {ana}, "asked": {"yes"}})
+	got := admin.Post(people.Path+"/opt-outs/remove", url.Values{"phone": {ana}, "asked": {"yes"}})
 	if got.Status != http.StatusInternalServerError || !b.optedOut() {
 		t.Errorf("without an audit log it answers %d", got.Status)
 	}
@@ -508,7 +508,7 @@ func sendFile(t *testing.T, who webtest.Person, content string) webtest.Answer {
 	}
 	_, _ = file.Write([]byte(content))
 	_ = form.Close()
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webtest.Base+contacts.Path+"/opt-outs/import", &body)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, webtest.Base+people.Path+"/opt-outs/import", &body)
 	r.Header.Set("Content-Type", form.FormDataContentType())
 	r.Header.Set("Origin", webtest.Base)
 	return who.Do(r)
@@ -579,7 +579,7 @@ func TestForms(t *testing.T) {
 	b := newBench(t, 0)
 	hand, file := b.SignIn("acme", web.RoleAdmin), b.SignIn("other", web.RoleAdmin)
 	for _, f := range phonetest.Forms() {
-		got := hand.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {f.Text}})
+		got := hand.Post(people.Path+"/opt-outs/add", url.Values{"phone": {f.Text}})
 		if accepted := got.Status == http.StatusSeeOther; accepted != phonetest.Accepted(f.Typed) {
 			t.Errorf("%q answers %d, want %s", f.Text, got.Status, f.Typed)
 		}
@@ -606,7 +606,7 @@ func TestForms(t *testing.T) {
 		if !phonetest.Accepted(f.Typed) {
 			continue
 		}
-		if got := hand.Post(contacts.Path+"/find", url.Values{"phone": {f.Text}}).Text(); !strings.Contains(got, f.Typed+" ") || !strings.Contains(got, "Added here by an admin") {
+		if got := hand.Post(people.Path+"/find", url.Values{"phone": {f.Text}}).Text(); !strings.Contains(got, f.Typed+" ") || !strings.Contains(got, "Added here by an admin") {
 			t.Errorf("the search for %q says %s", f.Text, got)
 		}
 	}
@@ -619,7 +619,7 @@ func TestFind_Refused(t *testing.T) {
 	for phone, shown := range map[string]string{
 		"98765-4321": "+987654321", "1187654321": "+551187654321", "12": "+12", "12345678901234567890": "12345678901234567890",
 	} {
-		got := b.SignIn("acme", web.RoleViewer).Post(contacts.Path+"/find", url.Values{"phone": {phone}})
+		got := b.SignIn("acme", web.RoleViewer).Post(people.Path+"/find", url.Values{"phone": {phone}})
 		if got.Status != http.StatusOK || !strings.Contains(got.Text(), shown) {
 			t.Errorf("%s answers %d: %s", phone, got.Status, got.Text())
 		}
@@ -635,10 +635,10 @@ func TestRemove_Unchecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	admin := b.SignIn("acme", web.RoleAdmin)
-	if got := admin.Post(contacts.Path+"/opt-outs/removal", url.Values{"phone": {unknown}}); got.Status != http.StatusOK {
+	if got := admin.Post(people.Path+"/opt-outs/removal", url.Values{"phone": {unknown}}); got.Status != http.StatusOK {
 		t.Errorf("the question answers %d", got.Status)
 	}
-	admin.Post(contacts.Path+"/opt-outs/remove", url.Values{"phone": {unknown}, "asked": {"yes"}})
+	admin.Post(people.Path+"/opt-outs/remove", url.Values{"phone": {unknown}, "asked": {"yes"}})
 	if out, _, err := b.lists.Since(t.Context(), "acme", unknown); out || err != nil {
 		t.Errorf("the number is opted out: %v, %v", out, err)
 	}
@@ -648,13 +648,13 @@ func TestOrigins(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	admin := b.SignIn("acme", web.RoleAdmin)
-	admin.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
 	upload(t, admin, "11987650000\n")
 	asked := campaign.OptChange{Phone: "+5511987650001", Out: true, At: noon, Origin: campaign.OriginMessage}
 	if err := b.lists.Record(t.Context(), "acme", []campaign.OptChange{asked}); err != nil {
 		t.Fatal(err)
 	}
-	list := admin.Get(contacts.Path).Text()
+	list := admin.Get(people.Path).Text()
 	for phone, want := range map[string]string{
 		ana: "Added here by an admin", "+5511987650000": "Imported file", "+5511987650001": "Asked by the person on the phone",
 	} {
@@ -663,7 +663,7 @@ func TestOrigins(t *testing.T) {
 		if !strings.Contains(row, want) {
 			t.Errorf("the list says of %s: %q, want %q", phone, row, want)
 		}
-		history := admin.Post(contacts.Path+"/find", url.Values{"phone": {phone}}).Text()
+		history := admin.Post(people.Path+"/find", url.Values{"phone": {phone}}).Text()
 		if !strings.Contains(history, "Origin: "+want) {
 			t.Errorf("the history of %s does not say %q:\n%s", phone, want, history)
 		}
@@ -674,8 +674,8 @@ func TestExport(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	admin := b.SignIn("acme", web.RoleAdmin)
-	admin.Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
-	got := admin.Post(contacts.Path+"/opt-outs/export", nil)
+	admin.Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	got := admin.Post(people.Path+"/opt-outs/export", nil)
 	want := "\ufeff\"Phone\";\"Since\";\"Origin\"\r\n\"" + ana + "\";\"4 May 2026, 12:00\";\"Added here by an admin\"\r\n"
 	if got.Status != http.StatusOK || got.Body != want || !strings.HasPrefix(got.Header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("the export answers %d %q, want %q", got.Status, got.Body, want)
@@ -684,7 +684,7 @@ func TestExport(t *testing.T) {
 		t.Errorf("the audit log is %q", log)
 	}
 	for _, file := range []string{"0", "17", "x"} {
-		if got := admin.Post(contacts.Path+"/opt-outs/export", url.Values{"file": {file}}); got.Status != http.StatusNotFound {
+		if got := admin.Post(people.Path+"/opt-outs/export", url.Values{"file": {file}}); got.Status != http.StatusNotFound {
 			t.Errorf("file %s answers %d", file, got.Status)
 		}
 	}
@@ -702,13 +702,13 @@ func TestLongList(t *testing.T) {
 		t.Fatal(err)
 	}
 	admin := b.SignIn("acme", web.RoleAdmin)
-	page := webtest.Light(t, admin, contacts.Path)
+	page := webtest.Light(t, admin, people.Path)
 	if !strings.Contains(page.Body, "150.001") || !strings.Contains(page.Body, "Arquivo 16 de 16") {
 		t.Errorf("the page lacks the count or the files:\n%s", page.Text())
 	}
 	_, cursor, _ := strings.Cut(page.Body, `name="cursor" value="`)
 	cursor, _, _ = strings.Cut(cursor, `"`)
-	next := admin.Post(contacts.Path, url.Values{"cursor": {strings.ReplaceAll(cursor, "&#43;", "+")}})
+	next := admin.Post(people.Path, url.Values{"cursor": {strings.ReplaceAll(cursor, "&#43;", "+")}})
 	if !strings.Contains(next.Body, "+5511900000800") && !strings.Contains(next.Body, "&#43;5511900000800") {
 		t.Errorf("the next page is:\n%s", next.Text())
 	}

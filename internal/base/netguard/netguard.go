@@ -1,5 +1,5 @@
-// Package netguard restricts webhooks to the public internet. It checks hosts at
-// registration, and resolved addresses when dialing.
+// Package netguard restricts webhooks and the files of media to the public internet. It checks
+// hosts at registration, and resolved addresses when dialing.
 package netguard
 
 import (

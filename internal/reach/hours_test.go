@@ -19,8 +19,8 @@ var (
 	night = noon.Add(12 * time.Hour)
 )
 
-func usual() reach.Policy {
-	return reach.Policy{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
+func usual() reach.TenantHours {
+	return reach.TenantHours{Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}}
 }
 
 // unopened is a batch of which it was seen that the window of São Paulo never opens.
@@ -54,72 +54,72 @@ func TestDecide_Order(t *testing.T) {
 	limited := usual().HoursFor(campaign.Promotion, nil)
 	for name, test := range map[string]struct {
 		message campaign.Message
-		rules   reach.Rules
+		rules   reach.Decider
 		now     time.Time
 		want    reach.Decision
 	}{
-		"open":   {person, reach.Rules{Hours: limited}, noon, reach.Decision{}},
-		"closed": {person, reach.Rules{Hours: limited}, night, reach.Decision{Do: reach.Wait}},
+		"open":   {person, reach.Decider{Hours: limited}, noon, reach.Decision{}},
+		"closed": {person, reach.Decider{Hours: limited}, night, reach.Decision{Do: reach.Wait}},
 		"erased before all else": {
 			campaign.Message{},
-			reach.Rules{Batch: campaign.Batch{CancelledAt: noon}, Withheld: optedOut},
+			reach.Decider{Batch: campaign.Batch{CancelledAt: noon}, Withheld: optedOut},
 			noon,
 			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeFailed, Code: campaign.CodeErased},
 		},
 		"cancelled before too late": {
 			person,
-			reach.Rules{Batch: campaign.Batch{CancelledAt: noon, NotAfter: noon}},
+			reach.Decider{Batch: campaign.Batch{CancelledAt: noon, NotAfter: noon}},
 			night,
 			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeStopped, Code: campaign.CodeCancelled},
 		},
 		"too late before opted out": {
 			person,
-			reach.Rules{Batch: campaign.Batch{NotAfter: noon}, Hours: limited, Withheld: optedOut},
+			reach.Decider{Batch: campaign.Batch{NotAfter: noon}, Hours: limited, Withheld: optedOut},
 			night,
 			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed},
 		},
 		"too late for the provider's shortest ttl": {
 			person,
-			reach.Rules{Batch: campaign.Batch{NotAfter: noon.Add(campaign.MinTTL - time.Millisecond)}, Hours: limited},
+			reach.Decider{Batch: campaign.Batch{NotAfter: noon.Add(campaign.MinTTL - time.Millisecond)}, Hours: limited},
 			noon,
 			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeNotAfterPassed},
 		},
 		"just in time": {
-			person, reach.Rules{Batch: campaign.Batch{NotAfter: noon.Add(campaign.MinTTL)}, Hours: limited}, noon, reach.Decision{},
+			person, reach.Decider{Batch: campaign.Batch{NotAfter: noon.Add(campaign.MinTTL)}, Hours: limited}, noon, reach.Decision{},
 		},
 		"closed when it was too late": {
 			person,
-			reach.Rules{Batch: campaign.Batch{NotAfter: night}, Hours: limited},
+			reach.Decider{Batch: campaign.Batch{NotAfter: night}, Hours: limited},
 			night.Add(12 * time.Hour),
 			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeWindowClosed},
 		},
 		"72 hours after it was seen that nothing opens": {
 			person,
-			reach.Rules{Batch: unopened(noon), Hours: tuesdays()},
+			reach.Decider{Batch: unopened(noon), Hours: tuesdays()},
 			noon.Add(72 * time.Hour),
 			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeWindowClosed},
 		},
 		"a moment before": {
-			person, reach.Rules{Batch: unopened(noon), Hours: tuesdays()}, noon.Add(72*time.Hour - 1), reach.Decision{Do: reach.Wait},
+			person, reach.Decider{Batch: unopened(noon), Hours: tuesdays()}, noon.Add(72*time.Hour - 1), reach.Decision{Do: reach.Wait},
 		},
 		"the hours have changed in time": {
-			person, reach.Rules{Batch: unopened(noon), Hours: limited}, noon.Add(84 * time.Hour), reach.Decision{Do: reach.Wait},
+			person, reach.Decider{Batch: unopened(noon), Hours: limited}, noon.Add(84 * time.Hour), reach.Decision{Do: reach.Wait},
 		},
 		"it was seen of another zone": {
 			campaign.Message{Phone: 5592987654321},
-			reach.Rules{Batch: unopened(noon), Hours: tuesdays()},
+			reach.Decider{Batch: unopened(noon), Hours: tuesdays()},
 			noon.Add(72 * time.Hour),
 			reach.Decision{Do: reach.Wait},
 		},
 		"72 hours after it was seen that nothing opens before notAfter": {
 			person,
-			reach.Rules{Batch: until(unopened(night), night.Add(73*time.Hour)), Hours: fridays()},
+			reach.Decider{Batch: until(unopened(night), night.Add(73*time.Hour)), Hours: fridays()},
 			night.Add(72 * time.Hour),
 			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeExpired, Code: campaign.CodeWindowClosed},
 		},
 		"opted out before closed": {
 			person,
-			reach.Rules{Hours: limited, Withheld: optedOut},
+			reach.Decider{Hours: limited, Withheld: optedOut},
 			night,
 			reach.Decision{Do: reach.End, Outcome: campaign.OutcomeFailed, Code: campaign.CodeOptedOut},
 		},
@@ -145,7 +145,7 @@ func TestOf_Applies(t *testing.T) {
 		"promotion":                     {p.HoursFor(campaign.Promotion, nil), true},
 		"no traffic type is promotion":  {p.HoursFor("", nil), true},
 		"narrowed by the call":          {p.HoursFor(campaign.Promotion, &morning), false},
-		"the call alone":                {reach.Policy{}.HoursFor(campaign.Transaction, &morning), false},
+		"the call alone":                {reach.TenantHours{}.HoursFor(campaign.Transaction, &morning), false},
 		"authentication has no rule":    {p.HoursFor(campaign.Authentication, nil), true},
 		"a test message at any time":    {p.HoursOfBatch(campaign.Batch{Test: true, SendWindow: &morning}, campaign.Promotion), true},
 		"a batch with the call's hours": {p.HoursOfBatch(campaign.Batch{SendWindow: &morning}, campaign.Promotion), false},
@@ -235,7 +235,7 @@ func TestNextCheck_TooLate(t *testing.T) {
 	t.Parallel()
 	b := campaign.Batch{NotAfter: night.Add(time.Hour)}
 	next := usual().HoursFor(campaign.Promotion, nil).NextCheck(b, window.Set(0).With(window.SaoPaulo), night)
-	if !b.TooLate(next) || b.TooLate(next.Add(-time.Millisecond)) {
+	if !b.PastLastSend(next) || b.PastLastSend(next.Add(-time.Millisecond)) {
 		t.Errorf("checked at %v, want the first instant that is too late for %v", next, b.NotAfter)
 	}
 }
@@ -365,11 +365,11 @@ func TestNeverSent(t *testing.T) {
 	brief := usual() // area code 97 is never within these hours in both of its zones
 	brief.Rules[campaign.Promotion] = reach.Rule{Week: window.Week{time.Monday: {From: 9 * 60, Until: 10 * 60}}}
 	for name, test := range map[string]struct {
-		policy reach.Policy
+		policy reach.TenantHours
 		batch  campaign.BatchProgress
 		want   int
 	}{
-		"no rule":               {reach.Policy{}, batch(&tuesday, none), 0},
+		"no rule":               {reach.TenantHours{}, batch(&tuesday, none), 0},
 		"a day that stays open": {p, batch(&friday, none), 0},
 		"a day that is closed":  {p, batch(&tuesday, none), 100},
 		"half of it sent":       {p, batch(&tuesday, func(b *campaign.BatchProgress) { b.Head.Counts = map[campaign.Outcome]int{campaign.OutcomeSent: 50} }), 50},
@@ -395,11 +395,11 @@ func TestNeverSent(t *testing.T) {
 
 // store has a policy and counts reads.
 type store struct {
-	policy reach.Policy
+	policy reach.TenantHours
 	reads  int
 }
 
-func (s *store) SendPolicy(context.Context, string) (reach.Policy, error) {
+func (s *store) TenantHours(context.Context, string) (reach.TenantHours, error) {
 	s.reads++
 	return s.policy, nil
 }

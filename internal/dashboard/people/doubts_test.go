@@ -1,4 +1,4 @@
-package contacts_test
+package people_test
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/reaction"
-	"campaign-dispatch/internal/dashboard/contacts"
+	"campaign-dispatch/internal/dashboard/people"
 	"campaign-dispatch/internal/dashboard/web"
 )
 
-const doubts = contacts.Path + "/replies"
+const doubts = people.Path + "/replies"
 
 // doubted are the replies to acme that may be opt-outs, the newest first.
 type doubted struct {
@@ -122,7 +122,7 @@ func TestDoubts_OtherDecisions(t *testing.T) {
 	t.Parallel()
 	for name, decide := range map[string]func(b bench){
 		"by hand": func(b bench) {
-			b.SignIn("acme", web.RoleAdmin).Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+			b.SignIn("acme", web.RoleAdmin).Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
 		},
 		"by a file": func(b bench) { upload(t, b.SignIn("acme", web.RoleAdmin), ana+"\n") },
 	} {
@@ -140,7 +140,7 @@ func TestDoubts_SettlingFails(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, 0)
 	b.doubts.settleErr = errors.New("throttled")
-	got := b.SignIn("acme", web.RoleAdmin).Post(contacts.Path+"/opt-outs/add", url.Values{"phone": {ana}})
+	got := b.SignIn("acme", web.RoleAdmin).Post(people.Path+"/opt-outs/add", url.Values{"phone": {ana}})
 	if got.Status != http.StatusSeeOther || !b.optedOut() {
 		t.Errorf("answered %d, opted out: %v", got.Status, b.optedOut())
 	}
