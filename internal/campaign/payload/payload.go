@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/klauspost/compress/s2"
 
@@ -153,13 +152,6 @@ func (r *reader) uvarint() uint64 {
 	}
 	r.rest = r.rest[size:]
 	return n
-}
-
-func phone(number uint64) string {
-	if number == 0 { // see AddErased
-		return ""
-	}
-	return "+" + strconv.FormatUint(number, 10)
 }
 
 // Blobs reads objects.

@@ -26,7 +26,7 @@ var zones = map[int]window.Zone{
 func Code(number uint64) int {
 	for _, size := range [...]uint64{1e9, 1e8} { // mobile and landline numbers
 		if country := number / size / 100; country == 55 {
-			code := int(number / size % 100) //nolint:gosec // two digits
+			code := int(number / size % 100)
 			if e164.HasAreaCode(code) {
 				return code
 			}
