@@ -7,9 +7,11 @@ import (
 	"campaign-dispatch/internal/campaign"
 )
 
-// TapLogs read the taps and the clicks on the messages of a batch: up to limit entries of a log after a sequence, in order.
+// TapLogs read the taps and the clicks on the messages of a batch.
 type TapLogs interface {
+	// TapEntries returns up to limit entries of the log of taps after a sequence, in order.
 	TapEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
+	// ClickEntries is TapEntries for the log of clicks.
 	ClickEntries(ctx context.Context, key campaign.BatchKey, after, limit int) ([]campaign.Change, error)
 }
 
