@@ -143,7 +143,7 @@ func (e *erasure) eraseNumber(ctx context.Context, c dispatched, ordinal int) er
 }
 
 func (e *erasure) eraseAnswers(ctx context.Context) error {
-	return e.eachAnswer(ctx, func(about []refusal, erase func() error) error {
+	return e.eachAnswer(ctx, func(about []Answer, erase func() error) error {
 		return counted(erase(), &e.done.Answers, len(about))
 	})
 }

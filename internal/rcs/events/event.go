@@ -29,11 +29,6 @@ type event struct {
 	Location json.RawMessage `json:"location"`
 }
 
-func readEvent(data []byte) (e event, ok bool) {
-	ok = json.Unmarshal(data, &e) == nil
-	return e, ok
-}
-
 // kinds maps the provider's event types. Other types, such as IS_TYPING, are ignored.
 var kinds = map[string]reaction.EventKind{
 	"DELIVERED":                    reaction.EventDelivered,

@@ -131,8 +131,8 @@ func (h *Hook) take(ctx context.Context, from campaign.Agent, data []byte) error
 		drop(ctx, agent, "removed agent")
 		return nil
 	}
-	e, ok := readEvent(data)
-	if !ok {
+	var e event
+	if json.Unmarshal(data, &e) != nil {
 		drop(ctx, agent, "not an event")
 		return nil
 	}
