@@ -186,9 +186,7 @@ func (e *erasure) eraseEvents(ctx context.Context) error {
 			if h.content.Pending { // its content is written again when it is recorded
 				h.At = e.Now()
 			}
-			if again := h.At.Add(appliedAfter); again.After(done.Again) {
-				done.Again = again
-			}
+			done.Again = campaign.Later(done.Again, h.At.Add(appliedAfter))
 		})
 		return nil
 	})
