@@ -46,11 +46,7 @@ func UseOf(batches []campaign.BatchProgress, agentID string) (u Use) {
 
 // Add returns the summary of two sets of batches.
 func (u Use) Add(other Use) Use {
-	u.Open += other.Open
-	if other.ClosedAt.After(u.ClosedAt) {
-		u.ClosedAt = other.ClosedAt
-	}
-	return u
+	return Use{Open: u.Open + other.Open, ClosedAt: campaign.Later(u.ClosedAt, other.ClosedAt)}
 }
 
 // AgentUse returns how a tenant's batches use an agent.

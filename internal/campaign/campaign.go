@@ -28,6 +28,14 @@ type Agent struct {
 // ErrNotFound reports that an item does not exist.
 var ErrNotFound = errors.New("not found")
 
+// Later returns the later one of two times.
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // IgnoreNotFound returns nil for an error that wraps ErrNotFound, else the error.
 func IgnoreNotFound(err error) error {
 	if errors.Is(err, ErrNotFound) {

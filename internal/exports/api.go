@@ -77,9 +77,9 @@ func (s *Service) ServeCreate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	exportID, err := newID(r.Header, claims)
-	if err != nil {
-		return err
+	exportID, fault := httpapi.NewID(r.Header, "export", claims.Tenant, claims.ClientID)
+	if fault != nil {
+		return httpapi.BadRequest(fault.Code, fault.Detail+".")
 	}
 	asked, err := readRequest(r)
 	if err != nil {

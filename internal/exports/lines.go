@@ -1,6 +1,7 @@
 package exports
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,14 +43,7 @@ func (h *history) add(c campaign.Change) {
 
 // sentBy returns when the message was sent. The receipt of a fast message can be recorded before the end
 // of its sending, which is then not recorded: the message was sent by the time of the receipt.
-func (h *history) sentBy() time.Time {
-	for _, at := range []time.Time{h.sent, h.delivered, h.read} {
-		if !at.IsZero() {
-			return at
-		}
-	}
-	return time.Time{}
-}
+func (h *history) sentBy() time.Time { return cmp.Or(h.sent, h.delivered, h.read) }
 
 func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
 	switch t.Kind {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -279,12 +278,4 @@ func (s *Service) Open(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	return s.Files.SignedURL(ctx, e.Blob(), urlLife)
-}
-
-func newID(h http.Header, claims accesstoken.Claims) (string, error) {
-	id, fault := httpapi.NewID(h, "export", claims.Tenant, claims.ClientID)
-	if fault != nil {
-		return "", httpapi.BadRequest(fault.Code, fault.Detail+".")
-	}
-	return id, nil
 }

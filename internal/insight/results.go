@@ -89,12 +89,8 @@ func (r *Results) add(b campaign.BatchProgress) {
 	if r.First.IsZero() || b.Due.Before(r.First) {
 		r.First = b.Due
 	}
-	if b.Due.After(r.Last) {
-		r.Last = b.Due
-	}
-	if end := b.ExpiresAt(); end.After(r.ExpiresAt) {
-		r.ExpiresAt = end
-	}
+	r.Last = campaign.Later(r.Last, b.Due)
+	r.ExpiresAt = campaign.Later(r.ExpiresAt, b.ExpiresAt())
 	r.Tappable = r.Tappable || len(b.TapKey) > 0
 	r.Clickable = r.Clickable || b.CountsClicks
 	r.Accepted += b.Accepted
@@ -164,9 +160,7 @@ func unanswered(c campaign.Campaign, now time.Time) (n int, until time.Time) {
 		}
 		n += b.Head.Counts[campaign.OutcomeSent]
 		known = known && b.State == campaign.BatchSent && b.NextCheck.After(now)
-		if b.NextCheck.After(until) {
-			until = b.NextCheck
-		}
+		until = campaign.Later(until, b.NextCheck)
 	}
 	if !known {
 		return n, time.Time{}

@@ -30,9 +30,6 @@ type metadata struct {
 }
 
 func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) error {
-	if err := onlyGet(r); err != nil {
-		return err
-	}
 	keys, err := s.Signer.Keys(r.Context())
 	if err != nil {
 		return fmt.Errorf("publish keys: %w", err)
@@ -51,9 +48,6 @@ func (s *Server) serveKeys(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) error {
-	if err := onlyGet(r); err != nil {
-		return err
-	}
 	base := httpapi.BaseURL(r, s.BaseURL)
 	w.Header().Set("Cache-Control", cacheControl)
 	httpapi.WriteJSON(w, http.StatusOK, metadata{
@@ -69,12 +63,15 @@ func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func onlyGet(r *http.Request) error {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return nil
-	}
-	return &httpapi.Problem{
-		Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Detail: "This document takes GET only.",
-		Header: http.Header{"Allow": {"GET, HEAD"}},
+// onlyGet serves a document for GET and HEAD.
+func onlyGet(serve httpapi.HandlerFunc) httpapi.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			return serve(w, r)
+		}
+		return &httpapi.Problem{
+			Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Detail: "This document takes GET only.",
+			Header: http.Header{"Allow": {"GET, HEAD"}},
+		}
 	}
 }

@@ -50,8 +50,8 @@ const settleMargin = 500 * time.Millisecond
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(TokenPath, httpapi.HandlerFunc(s.serveToken))
-	mux.Handle(KeysPath, httpapi.HandlerFunc(s.serveKeys))
-	mux.Handle(MetadataPath, httpapi.HandlerFunc(s.serveMetadata))
+	mux.Handle(KeysPath, onlyGet(s.serveKeys))
+	mux.Handle(MetadataPath, onlyGet(s.serveMetadata))
 	return mux
 }
 

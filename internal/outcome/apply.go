@@ -96,7 +96,7 @@ func (a *call) handle(ctx context.Context, tasks []reaction.EventTask) []error {
 	unknown := []int{}
 	for i, t := range tasks {
 		switch key, _, ours := campaign.ParseMessageID(t.MessageID); {
-		case t.Kind == reaction.EventReply, t.Kind == reaction.EventOptOut, t.Kind == reaction.EventOptIn:
+		case t.Kind.Personal():
 			answers = append(answers, &answer{EventTask: t, position: i})
 		case t.Kind == reaction.EventPaused:
 			errs[i] = a.Recorder.announce(ctx, t.Campaign, delivery.KindPaused, t.EventID, t.At)

@@ -2,7 +2,6 @@ package outcome
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -172,11 +171,7 @@ func (r *Recorder) queueEvent(
 	if err != nil || len(deliveries) == 0 {
 		return err
 	}
-	body, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	if err := contents.Put(ctx, blob, body, "application/json"); err != nil {
+	if err := port.PutJSON(ctx, contents, blob, h); err != nil {
 		return err
 	}
 	if err := r.Store.AddDeliveries(ctx, deliveries); err != nil {

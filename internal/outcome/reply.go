@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -61,19 +62,11 @@ func (a *Applier) settle(ctx context.Context, answers []*answer, errs []error) {
 	var writes concurrent
 	for _, r := range answers {
 		if errs[r.position] == nil && r.content.Pending {
-			writes.start(func() { errs[r.position] = a.removeMark(ctx, r) })
+			r.content.Pending = false
+			writes.start(func() { errs[r.position] = port.PutJSON(ctx, a.Contents, r.Blob, r.content) })
 		}
 	}
 	writes.Wait()
-}
-
-func (a *Applier) removeMark(ctx context.Context, r *answer) error {
-	r.content.Pending = false
-	body, err := json.Marshal(r.content)
-	if err != nil {
-		return err
-	}
-	return a.Contents.Put(ctx, r.Blob, body, "application/json")
 }
 
 func (a *Applier) readAnswer(ctx context.Context, r *answer) (err error) {
@@ -101,14 +94,11 @@ func (a *Applier) applyReply(ctx context.Context, r *answer) (*optChange, error)
 		return nil, nil
 	}
 	h := delivery.Event{At: r.At, CampaignID: campaignID, MessageID: r.MessageID, Phone: r.content.Phone, Text: r.content.Text}
-	c, changes, err := a.applyFor(ctx, tenant, r, h)
+	c, err := a.applyFor(ctx, tenant, r, h)
 	if err != nil {
 		return nil, fmt.Errorf("apply answer for tenant %s: %w", tenant, err)
 	}
-	if !changes {
-		return nil, nil
-	}
-	return &c, nil
+	return c, nil
 }
 
 // recordOptOuts records the change made by each event and sets errs by event.
@@ -218,21 +208,24 @@ func (a *Applier) recipientTenant(ctx context.Context, t reaction.EventTask) (te
 }
 
 // applyFor writes the deliveries for the tenant's endpoints. It returns the tenant's
-// opt-out change; changes reports whether there is one.
-func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h delivery.Event) (c optChange, changes bool, err error) {
+// opt-out change, nil if there is none.
+func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h delivery.Event) (c *optChange, err error) {
 	out, changes, doubtful := reaction.OptChangeOf(r.Kind, h.Text, r.content.Postback)
 	r.doubtful = doubtful
 	if r.Kind == reaction.EventReply && !r.again {
 		if err := a.keepReply(ctx, tenant, r, h); err != nil {
-			return c, false, err
+			return nil, err
 		}
 	}
-	c = optChange{
+	if !changes {
+		return nil, nil
+	}
+	c = &optChange{
 		tenant: tenant, event: r.EventTask,
 		OptChange: campaign.OptChange{Phone: h.Phone, Out: out, At: r.At, Origin: campaign.OriginMessage},
 	}
 	if !out {
-		return c, changes, nil
+		return c, nil
 	}
 	// A repeated or outdated opt-out causes no webhook.
 	c.isNew, err = a.OptOuts.WouldChange(ctx, tenant, c.OptChange)
@@ -240,7 +233,7 @@ func (a *Applier) applyFor(ctx context.Context, tenant string, r *answer, h deli
 		h.Kind = delivery.KindOptedOut
 		err = a.queueWebhook(ctx, tenant, r.EventTask, h, subscribers(delivery.KindOptedOut))
 	}
-	return c, err == nil, err
+	return c, err
 }
 
 // keepReply stores a written reply and writes the deliveries of any reply. A tap is stored

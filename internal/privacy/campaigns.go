@@ -41,7 +41,11 @@ func (p *person) eachCampaign(ctx context.Context, visit func(ctx context.Contex
 		return err
 	}
 	return each(p, "campaigns", campaignsAtOnce, all, func(l campaign.Listed) error {
-		if err := p.visit(ctx, l.ID, visit); err != nil {
+		c, err := p.read(ctx, l.ID)
+		if err == nil {
+			err = visit(ctx, c)
+		}
+		if err != nil {
 			return fmt.Errorf("campaign %s: %w", l.CampaignID, err)
 		}
 		return nil
@@ -65,20 +69,12 @@ func each[T any](p *person, what string, atOnce int, items []T, visit func(T) er
 	return found.err()
 }
 
-func (p *person) visit(ctx context.Context, id campaign.ID, visit func(ctx context.Context, c dispatched) error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	c, err := p.read(ctx, id)
-	if err != nil {
-		return err
-	}
-	return visit(ctx, c)
-}
-
 // read reads a campaign. It reads the batches after the number sets, so each set's
 // batch is present unless it has expired.
 func (p *person) read(ctx context.Context, id campaign.ID) (dispatched, error) {
+	if ctx.Err() != nil {
+		return dispatched{}, ctx.Err()
+	}
 	sets, err := p.Store.Campaigns.PackedSets(ctx, id)
 	if err != nil {
 		return dispatched{}, err

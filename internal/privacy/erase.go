@@ -143,7 +143,7 @@ func (e *erasure) eraseNumber(ctx context.Context, c dispatched, ordinal int) er
 }
 
 func (e *erasure) eraseAnswers(ctx context.Context) error {
-	return e.eachAnswer(ctx, func(about []refusal, erase func() error) error {
+	return e.eachAnswer(ctx, func(about []Answer, erase func() error) error {
 		return counted(erase(), &e.done.Answers, len(about))
 	})
 }
@@ -186,9 +186,7 @@ func (e *erasure) eraseEvents(ctx context.Context) error {
 			if h.content.Pending { // its content is written again when it is recorded
 				h.At = e.Now()
 			}
-			if again := h.At.Add(appliedAfter); again.After(done.Again) {
-				done.Again = again
-			}
+			done.Again = campaign.Later(done.Again, h.At.Add(appliedAfter))
 		})
 		return nil
 	})

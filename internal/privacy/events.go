@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/webhook/delivery"
@@ -133,9 +134,5 @@ func (p *person) eraseEvent(ctx context.Context, h heard) (early bool, err error
 	}
 	told := *h.webhookEvent
 	told.Phone, told.Text, told.Erased = "", "", true
-	body, err := json.Marshal(told)
-	if err != nil {
-		return false, err
-	}
-	return false, p.Blobs.Put(ctx, h.Key, body, "application/json")
+	return false, port.PutJSON(ctx, p.Blobs, h.Key, told)
 }

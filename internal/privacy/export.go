@@ -88,9 +88,6 @@ type Rejected struct {
 	Reason string `json:"reason"`
 }
 
-// Answer is a rejected number in a stored answer. Answers are kept for a day.
-type Answer refusal
-
 // Event is a reply, an opt-out or an opt-in of the person.
 type Event struct {
 	At         time.Time     `json:"at"`
@@ -303,10 +300,8 @@ func newMessage(place Place, b campaign.Batch, index int, m campaign.Message, t 
 }
 
 func (p *person) exportAnswers(ctx context.Context, x *Export) error {
-	return p.eachAnswer(ctx, func(about []refusal, _ func() error) error {
-		for _, r := range about {
-			x.Answers = append(x.Answers, Answer(r))
-		}
+	return p.eachAnswer(ctx, func(about []Answer, _ func() error) error {
+		x.Answers = append(x.Answers, about...)
 		return nil
 	})
 }

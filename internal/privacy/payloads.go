@@ -138,9 +138,7 @@ func (e *erasure) eraseRemain(ctx context.Context, o campaign.Blob) error {
 	}
 	if until := o.At.Add(campaign.RestoreLife); until.After(e.began) {
 		e.done.Young++
-		if until.After(e.done.YoungUntil) {
-			e.done.YoungUntil = until
-		}
+		e.done.YoungUntil = campaign.Later(e.done.YoungUntil, until)
 		return nil
 	}
 	return counted(e.Blobs.Delete(ctx, o.Key), &e.done.Remains, 1)

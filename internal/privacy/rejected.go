@@ -13,7 +13,8 @@ import (
 	"campaign-dispatch/internal/dispatch/acceptance"
 )
 
-type refusal struct {
+// Answer is a rejected number in a stored answer. Answers are kept for a day.
+type Answer struct {
 	Phone  string `json:"phone"`
 	Reason string `json:"reason"`
 	Code   string `json:"code"`
@@ -27,9 +28,9 @@ var refusals = pattern.AtFirstUse(`\{"phone":"(?:[^"\\]|\\.)*","reason":"(?:[^"\
 const erasedReason = "The data of this recipient was erased."
 
 // answer returns the rejected numbers of a stored answer that are the person's, and the answer without them.
-func (p *person) answer(body []byte) (about []refusal, without []byte, err error) {
+func (p *person) answer(body []byte) (about []Answer, without []byte, err error) {
 	without = refusals().ReplaceAllFunc(body, func(text []byte) []byte {
-		var r refusal
+		var r Answer
 		if e := json.Unmarshal(text, &r); e != nil {
 			err = fmt.Errorf("read a stored answer: %w", campaign.ErrDamaged)
 		}
@@ -37,7 +38,7 @@ func (p *person) answer(body []byte) (about []refusal, without []byte, err error
 			return text
 		}
 		about = append(about, r)
-		blank, _ := json.Marshal(refusal{Reason: erasedReason, Code: r.Code})
+		blank, _ := json.Marshal(Answer{Reason: erasedReason, Code: r.Code})
 		return blank
 	})
 	return about, without, err
@@ -48,7 +49,7 @@ const answerFor = 25 * time.Hour
 
 // eachAnswer visits the tenant's stored answers that are about the person, with a
 // function that erases the person's data from them.
-func (p *person) eachAnswer(ctx context.Context, visit func(about []refusal, erase func() error) error) error {
+func (p *person) eachAnswer(ctx context.Context, visit func(about []Answer, erase func() error) error) error {
 	var found errorCollector
 	named := map[string]bool{} // named by a key of any tenant
 	for a, err := range p.Store.Erasure.KeptAnswers(ctx, func(rows int) { p.Progress("rows for stored answers", rows, 0) }) {
@@ -71,7 +72,7 @@ func (p *person) eachAnswer(ctx context.Context, visit func(about []refusal, era
 	return found.err()
 }
 
-func (p *person) keptAnswer(ctx context.Context, a acceptance.KeptAnswer, visit func([]refusal, func() error) error) error {
+func (p *person) keptAnswer(ctx context.Context, a acceptance.KeptAnswer, visit func([]Answer, func() error) error) error {
 	body, erase := a.Body, func() error { return p.eraseShortAnswer(ctx, a) }
 	if a.BlobKey != "" {
 		var err error
@@ -112,7 +113,7 @@ func (p *person) eraseLongAnswer(ctx context.Context, key string) error {
 }
 
 // strayAnswer visits an answer whose key is gone. It belongs to the tenant of its campaign.
-func (p *person) strayAnswer(ctx context.Context, key string, visit func([]refusal, func() error) error) error {
+func (p *person) strayAnswer(ctx context.Context, key string, visit func([]Answer, func() error) error) error {
 	body, err := p.Blobs.Get(ctx, key)
 	if err != nil {
 		return campaign.IgnoreNotFound(err)

@@ -28,9 +28,9 @@ func (s *Service) Contents(ctx context.Context, b campaign.Batch, indexes []int)
 	group.SetLimit(framesAtOnce)
 	for frame := range frames {
 		group.Go(func() error {
-			messages, err := s.frame(ctx, b, frame)
+			messages, err := payload.LatestFrame(ctx, s.Store.Batch, s.Blobs, b, frame)
 			if err != nil {
-				return err
+				return expired(err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -43,11 +43,6 @@ func (s *Service) Contents(ctx context.Context, b campaign.Batch, indexes []int)
 	return found, group.Wait()
 }
 
-func (s *Service) frame(ctx context.Context, b campaign.Batch, frame int) ([]campaign.Message, error) {
-	messages, err := payload.LatestFrame(ctx, s.Store.Batch, s.Blobs, b, frame)
-	return messages, expired(err)
-}
-
 // Sample returns the first message of a batch, whose data may have been erased. The error is a
 // *httpapi.Problem if the contents are deleted.
 func (s *Service) Sample(ctx context.Context, ref campaign.BatchRef) (campaign.Message, error) {
@@ -57,11 +52,6 @@ func (s *Service) Sample(ctx context.Context, ref campaign.BatchRef) (campaign.M
 	}
 	found, err := s.Contents(ctx, b, []int{0})
 	return found[0], err
-}
-
-func (s *Service) whole(ctx context.Context, b campaign.Batch) ([]campaign.Message, error) {
-	messages, err := payload.LatestAll(ctx, s.Store.Batch, s.Blobs, b)
-	return messages, expired(err)
 }
 
 // expired returns a *httpapi.Problem for expired contents.

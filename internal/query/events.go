@@ -64,9 +64,12 @@ func (s *Service) ServeEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	a := eventsAnswer{CampaignID: r.PathValue("campaignId"), BatchID: b.BatchID, Batch: b.Name, Events: []Event{}, NextAfter: after}
 	if after < log.last { // without new events, only the head is read
-		if err := s.fillEvents(r.Context(), &a, b.Batch, log, after, limit); err != nil {
+		a.Events, err = s.events(r.Context(), b.Batch, log, after, limit, func(campaign.Change) bool { return true })
+		if err != nil {
 			return err
 		}
+		a.NextAfter = after + len(a.Events)
+		a.More = a.NextAfter < log.last
 	}
 	httpapi.WriteJSON(w, http.StatusOK, a)
 	return nil
@@ -111,13 +114,6 @@ func (s *Service) EventsOf(ctx context.Context, b campaign.Batch, index int) (of
 		of = append(of, all...)
 	}
 	return of, nil
-}
-
-func (s *Service) fillEvents(ctx context.Context, a *eventsAnswer, b campaign.Batch, log eventLog, after, limit int) (err error) {
-	a.Events, err = s.events(ctx, b, log, after, limit, func(campaign.Change) bool { return true })
-	a.NextAfter = after + len(a.Events)
-	a.More = a.NextAfter < log.last
-	return err
 }
 
 // events returns the wanted events among up to limit events of a log after a sequence.

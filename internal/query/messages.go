@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/payload"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
@@ -255,9 +256,9 @@ func (s *Service) scanBatch(ctx context.Context, q scanRequest, b campaign.Batch
 // scanContents is scanBatch for searches by the messages' contents. It reads the
 // outcomes only if a message matches.
 func (s *Service) scanContents(ctx context.Context, q scanRequest, b campaign.Batch, start int, found *search.Page) (next int, err error) {
-	messages, err := s.whole(ctx, b)
+	messages, err := payload.LatestAll(ctx, s.Store.Batch, s.Blobs, b)
 	if err != nil {
-		return start, err
+		return start, expired(err)
 	}
 	var indexes []int
 	for i := start; i < len(messages); i++ {

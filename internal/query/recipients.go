@@ -30,14 +30,24 @@ func (s *Service) RepliesOfRecipients(ctx context.Context, id campaign.ID, repli
 	return ofRecipients(ctx, s.Store, id, replies, func(r reaction.Reply) string { return r.Phone })
 }
 
-// ofRecipients returns the items whose phone numbers are in the campaign, in the same order.
+// ofRecipients returns the items whose phone numbers are in the campaign, in the same order. It reads the campaign's
+// numbers only if there are items.
 func ofRecipients[T any](ctx context.Context, store Store, id campaign.ID, items []T, phoneOf func(T) string) ([]T, error) {
-	numberOf := func(item T) uint64 { return uint64(e164.FromText(phoneOf(item))) }
-	numbers := map[uint64]bool{}
-	for _, item := range items {
-		numbers[numberOf(item)] = true
+	if len(items) == 0 {
+		return nil, nil
 	}
-	in, err := recipients(ctx, store, id, numbers)
+	numberOf := func(item T) uint64 { return uint64(e164.FromText(phoneOf(item))) }
+	in := map[uint64]bool{} // whether a number is in the campaign
+	for _, item := range items {
+		in[numberOf(item)] = false
+	}
+	err := eachSet(ctx, store, id, func(_ int, all numberset.Set) {
+		for number, found := range in {
+			if !found {
+				_, in[number] = slices.BinarySearch(all, number)
+			}
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -48,24 +58,6 @@ func ofRecipients[T any](ctx context.Context, store Store, id campaign.ID, items
 		}
 	}
 	return found, nil
-}
-
-// recipients returns which of the numbers are in the campaign. It reads the campaign's numbers
-// only if there are any.
-func recipients(ctx context.Context, store Store, id campaign.ID, numbers map[uint64]bool) (map[uint64]bool, error) {
-	in := map[uint64]bool{}
-	if len(numbers) == 0 {
-		return in, nil
-	}
-	err := eachSet(ctx, store, id, func(_ int, all numberset.Set) {
-		for number := range numbers {
-			if _, ok := slices.BinarySearch(all, number); ok {
-				in[number] = true
-				delete(numbers, number)
-			}
-		}
-	})
-	return in, err
 }
 
 // eachSet calls do with the numbers of each batch of a campaign.

@@ -1,6 +1,7 @@
 package rcs
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -120,12 +121,7 @@ func cardOf(c content.Card, p *postbacks) cardContent {
 }
 
 // name returns the provider's name of a height or a width, "MEDIUM" for "".
-func name(size string) string {
-	if size == "" {
-		return "MEDIUM"
-	}
-	return strings.ToUpper(size)
-}
+func name(size string) string { return strings.ToUpper(cmp.Or(size, "medium")) }
 
 // seconds formats a duration as the provider does: "3.5s".
 func seconds(d time.Duration) string {

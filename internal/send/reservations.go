@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
 )
 
@@ -68,9 +69,7 @@ func (r *run) untilClosing(delay time.Duration, now time.Time) time.Duration {
 // assignSendTimes assigns send times to the messages of a frame. Late messages are requeued now, not
 // after the others are sent.
 func (s *Sender) assignSendTimes(ctx context.Context, r *run, f *frameRun, now time.Time) {
-	if f.task.Reservation.Start.Before(now) {
-		f.task.Reservation.Start = now
-	}
+	f.task.Reservation.Start = campaign.Later(f.task.Reservation.Start, now)
 	if r.every == 0 || f.task.Reservation.Every < r.every {
 		r.every = f.task.Reservation.Every
 	}

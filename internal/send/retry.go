@@ -170,9 +170,7 @@ func (s *Sender) readWaits(ctx context.Context, r *run) error {
 // until returns the estimated send time of the last postponed message.
 func (r *run) until() (last time.Time) {
 	for _, f := range r.frameRuns {
-		if f.until.After(last) {
-			last = f.until
-		}
+		last = campaign.Later(last, f.until)
 	}
 	return last
 }

@@ -133,12 +133,9 @@ func (r *run) jobs() []*job {
 }
 
 // released returns when the last of the run's frames was released.
-func (r *run) released() time.Time {
-	var last time.Time
+func (r *run) released() (last time.Time) {
 	for _, f := range r.frameRuns {
-		if f.task.Released.After(last) {
-			last = f.task.Released
-		}
+		last = campaign.Later(last, f.task.Released)
 	}
 	return last
 }

@@ -20,15 +20,14 @@ import (
 )
 
 type attempt struct {
-	mu              sync.Mutex
-	posts           delivery.PostCount
-	pending         []int // positions not delivered, ascending
-	open            bool  // the endpoint's circuit must open
-	gone            bool  // the endpoint returned 410 Gone
-	fails           bool  // too many consecutive failures
-	deadlineReached bool  // some messages were not posted before the deadline
-	retryAfter      time.Duration
-	codes           map[string]int // failed messages by code
+	mu         sync.Mutex
+	posts      delivery.PostCount
+	pending    []int // positions not delivered, ascending
+	open       bool  // the endpoint's circuit must open
+	gone       bool  // the endpoint returned 410 Gone
+	fails      bool  // too many consecutive failures
+	retryAfter time.Duration
+	codes      map[string]int // failed messages by code
 }
 
 func (r *attempt) note(m pendingMessage, result Result, fails bool) {
@@ -67,12 +66,12 @@ func (n *Notifier) postAll(ctx context.Context, d delivery.Delivery, e delivery.
 	messages = shuffled(d, messages)
 	for i, m := range messages {
 		if !l.acquire(starting) {
-			r.unsent(messages[i:], true)
+			r.unsent(messages[i:])
 			break
 		}
 		if r.mustStop() || l.isStopped() {
 			l.releaseUnused()
-			r.unsent(messages[i:], false)
+			r.unsent(messages[i:])
 			break
 		}
 		posts.Go(func() {
@@ -96,10 +95,9 @@ func (n *Notifier) postAll(ctx context.Context, d delivery.Delivery, e delivery.
 	return r
 }
 
-func (r *attempt) unsent(messages []pendingMessage, cut bool) {
+func (r *attempt) unsent(messages []pendingMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.deadlineReached = r.deadlineReached || cut
 	for _, m := range messages {
 		r.pending = append(r.pending, m.position)
 	}

@@ -151,14 +151,9 @@ func newAnswer(text string) delivery.EndpointAnswer {
 // withoutPartialRune removes an incomplete character at the end of a text.
 func withoutPartialRune(text string) string {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		tail := text[len(text)-n:]
-		if !utf8.RuneStart(tail[0]) {
-			continue
-		}
-		if !utf8.FullRuneInString(tail) {
+		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) && !utf8.FullRuneInString(tail) {
 			return text[:len(text)-n]
 		}
-		break
 	}
 	return text
 }

@@ -52,6 +52,15 @@ type BlobWriter interface {
 	Put(ctx context.Context, key string, body []byte, contentType string) error
 }
 
+// PutJSON writes an object as JSON.
+func PutJSON(ctx context.Context, to BlobWriter, key string, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode object: %w", err)
+	}
+	return to.Put(ctx, key, body, "application/json")
+}
+
 // Blobs stores files.
 type Blobs interface {
 	BlobWriter

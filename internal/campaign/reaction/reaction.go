@@ -48,6 +48,10 @@ const (
 	EventResumed      EventKind = "resumed"       // its end
 )
 
+// Personal reports whether events of the kind are about a person rather than a message. They need the number, which is
+// stored in a blob.
+func (k EventKind) Personal() bool { return k == EventReply || k == EventOptOut || k == EventOptIn }
+
 // EventContent is the blob of a provider event. It contains the personal data that must not enter a queue.
 type EventContent struct {
 	Phone    string `json:"phone"`              // E.164, with the leading +

@@ -2,12 +2,10 @@ package web
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -140,33 +138,18 @@ func (s *Sessions) NewCookie(name, value string, maxAge int) *http.Cookie {
 }
 
 func (s *Sessions) sign(ctx context.Context, base string, session Session) (string, error) {
-	keys, err := s.Signer.Keys(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(keys) == 0 {
-		return "", errors.New("no signing key")
-	}
-	token := jwt.NewWithClaims(jwt.SigningMethodES256, sessionClaims{
+	return form(base).Sign(ctx, s.Signer, sessionClaims{
 		RegisteredClaims: jwt.RegisteredClaims{
-			Issuer: base, Audience: jwt.ClaimStrings{audience(base)}, Subject: session.Email,
+			Issuer: base, Audience: jwt.ClaimStrings{form(base).Audience}, Subject: session.Email,
 			IssuedAt: jwt.NewNumericDate(s.Now()), ExpiresAt: jwt.NewNumericDate(session.Expires),
 		},
 		Tenant: session.Tenant, Role: session.Role, CSRF: session.CSRF, SignedIn: session.SignedIn.UnixMilli(),
 	})
-	token.Header["typ"], token.Header["kid"] = sessionType, keys[0].ID
-	input, err := token.SigningString()
-	if err != nil {
-		return "", err
-	}
-	signature, err := s.Signer.Sign(ctx, keys[0].ID, []byte(input))
-	if err != nil {
-		return "", err
-	}
-	return input + "." + base64.RawURLEncoding.EncodeToString(signature), nil
 }
 
-func audience(base string) string { return base + Root }
+func form(base string) accesstoken.Form {
+	return accesstoken.Form{Type: sessionType, Issuer: base, Audience: base + Root}
+}
 
 // Read returns the session of a request to the dashboard at base. The error wraps
 // ErrNoSession if the session is missing, forged, expired or void. With any other error
@@ -238,41 +221,16 @@ func (s *Sessions) token(r *http.Request) (string, error) {
 
 // verify returns the session of a token that is valid at a time.
 func (s *Sessions) verify(ctx context.Context, base, token string, now func() time.Time) (Session, error) {
-	keys, err := s.Signer.Keys(ctx)
-	if err != nil {
-		return Session{}, fmt.Errorf("read a session: %w", err)
-	}
 	var claims sessionClaims
-	var key accesstoken.Key
-	parser := jwt.NewParser(
-		jwt.WithValidMethods([]string{jwt.SigningMethodES256.Alg()}), jwt.WithIssuer(base), jwt.WithAudience(audience(base)),
-		jwt.WithExpirationRequired(), jwt.WithTimeFunc(now), jwt.WithStrictDecoding(),
-	)
-	_, err = parser.ParseWithClaims(token, &claims, func(t *jwt.Token) (_ any, err error) {
-		key, err = keyOf(keys, t.Header)
-		return key.Public, err
-	})
-	if err != nil || claims.Tenant == "" || claims.CSRF == "" {
+	err := form(base).Parse(ctx, s.Signer, token, now, &claims)
+	switch {
+	case errors.Is(err, accesstoken.ErrInvalid), err == nil && (claims.Tenant == "" || claims.CSRF == ""):
 		return Session{}, ErrNoSession
-	}
-	if claims.IssuedAt == nil || !key.MaySign(claims.IssuedAt.Time) {
-		return Session{}, ErrNoSession
+	case err != nil:
+		return Session{}, fmt.Errorf("read a session: %w", err)
 	}
 	return Session{
 		Tenant: claims.Tenant, Email: claims.Subject, Role: claims.Role, CSRF: claims.CSRF,
 		SignedIn: time.UnixMilli(claims.SignedIn).UTC(), Expires: claims.ExpiresAt.Time,
 	}, nil
-}
-
-// keyOf returns the service's key that a session's header names.
-func keyOf(keys []accesstoken.Key, header map[string]any) (accesstoken.Key, error) {
-	if kind, _ := header["typ"].(string); !strings.EqualFold(kind, sessionType) {
-		return accesstoken.Key{}, ErrNoSession
-	}
-	for _, k := range keys {
-		if k.ID == header["kid"] {
-			return k, nil
-		}
-	}
-	return accesstoken.Key{}, ErrNoSession
 }

@@ -60,27 +60,8 @@ type wireClaims struct {
 
 // Issue returns a token issued at baseURL, valid for Lifetime from now.
 func (i *Issuer) Issue(ctx context.Context, baseURL string, c Claims) (string, error) {
-	keys, err := i.Signer.Keys(ctx)
-	if err != nil {
-		return "", fmt.Errorf("issue access token: %w", err)
-	}
-	if len(keys) == 0 {
-		return "", errors.New("issue access token: no signing key")
-	}
-	input, err := i.signingInput(keys[0].ID, baseURL, c)
-	if err != nil {
-		return "", fmt.Errorf("issue access token: %w", err)
-	}
-	signature, err := i.Signer.Sign(ctx, keys[0].ID, []byte(input))
-	if err != nil {
-		return "", fmt.Errorf("issue access token: %w", err)
-	}
-	return input + "." + base64.RawURLEncoding.EncodeToString(signature), nil
-}
-
-func (i *Issuer) signingInput(kid, baseURL string, c Claims) (string, error) {
 	now := i.Now()
-	token := jwt.NewWithClaims(jwt.SigningMethodES256, wireClaims{
+	token, err := formAt(baseURL).Sign(ctx, i.Signer, wireClaims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer:    baseURL,
 			Subject:   c.ClientID,
@@ -93,9 +74,41 @@ func (i *Issuer) signingInput(kid, baseURL string, c Claims) (string, error) {
 		Scope:    c.Scope,
 		Tenant:   c.Tenant,
 	})
-	token.Header["typ"] = mediaType
-	token.Header["kid"] = kid
-	return token.SigningString()
+	if err != nil {
+		return "", fmt.Errorf("issue access token: %w", err)
+	}
+	return token, nil
+}
+
+// Form is what all JWTs of one use have in common.
+type Form struct {
+	Type     string // the header typ
+	Issuer   string
+	Audience string
+}
+
+func formAt(baseURL string) Form { return Form{mediaType, baseURL, Audience(baseURL)} }
+
+// Sign returns a JWT with the claims, signed with the first key.
+func (f Form) Sign(ctx context.Context, signer Signer, claims jwt.Claims) (string, error) {
+	keys, err := signer.Keys(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(keys) == 0 {
+		return "", errors.New("no signing key")
+	}
+	token := jwt.NewWithClaims(jwt.SigningMethodES256, claims)
+	token.Header["typ"], token.Header["kid"] = f.Type, keys[0].ID
+	input, err := token.SigningString()
+	if err != nil {
+		return "", err
+	}
+	signature, err := signer.Sign(ctx, keys[0].ID, []byte(input))
+	if err != nil {
+		return "", err
+	}
+	return input + "." + base64.RawURLEncoding.EncodeToString(signature), nil
 }
 
 // Key is a public key for verifying access tokens.

@@ -99,38 +99,52 @@ func (v *Verifier) Verify(ctx context.Context, token, issuer string) (Claims, er
 	if len(token) > maxLength {
 		return Claims{}, ErrInvalid
 	}
-	keys, err := v.Keys.Keys(ctx)
-	if err != nil {
+	var claims wireClaims
+	if err := formAt(issuer).Parse(ctx, v.Keys, token, v.Now, &claims); err != nil {
 		return Claims{}, fmt.Errorf("verify access token: %w", err)
 	}
-	var claims wireClaims
-	var key Key
-	parser := jwt.NewParser(
-		jwt.WithValidMethods([]string{jwt.SigningMethodES256.Alg()}),
-		jwt.WithIssuer(issuer),
-		jwt.WithAudience(Audience(issuer)),
-		jwt.WithExpirationRequired(),
-		jwt.WithTimeFunc(v.Now),
-		jwt.WithStrictDecoding(),
-	)
-	_, err = parser.ParseWithClaims(token, &claims, func(t *jwt.Token) (_ any, err error) {
-		key, err = find(keys, t.Header)
-		return key.Public, err
-	})
-	if err != nil {
-		return Claims{}, fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
-	if err := v.judge(claims, key); err != nil {
-		return Claims{}, err
+	switch {
+	case claims.IssuedAt.After(v.Now().Add(skew)):
+		return Claims{}, fmt.Errorf("%w: issued in the future", ErrInvalid)
+	case claims.ClientID == "" || claims.Subject != claims.ClientID || claims.Tenant == "":
+		return Claims{}, fmt.Errorf("%w: client or tenant missing", ErrInvalid)
 	}
 	return Claims{Tenant: claims.Tenant, ClientID: claims.ClientID, Scope: claims.Scope}, nil
 }
 
+// Parse reads the claims of a JWT of the form that is valid at a time. For any other token the error wraps ErrInvalid.
+func (f Form) Parse(ctx context.Context, from Keys, token string, now func() time.Time, claims jwt.Claims) error {
+	keys, err := from.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	var key Key
+	parser := jwt.NewParser(
+		jwt.WithValidMethods([]string{jwt.SigningMethodES256.Alg()}),
+		jwt.WithIssuer(f.Issuer),
+		jwt.WithAudience(f.Audience),
+		jwt.WithExpirationRequired(),
+		jwt.WithTimeFunc(now),
+		jwt.WithStrictDecoding(),
+	)
+	_, err = parser.ParseWithClaims(token, claims, func(t *jwt.Token) (_ any, err error) {
+		key, err = f.find(keys, t.Header)
+		return key.Public, err
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if issued, err := claims.GetIssuedAt(); err != nil || issued == nil || !key.MaySign(issued.Time) {
+		return fmt.Errorf("%w: not issued before its key was replaced", ErrInvalid)
+	}
+	return nil
+}
+
 // find returns the key that the token's header names.
-func find(keys []Key, header map[string]any) (Key, error) {
+func (f Form) find(keys []Key, header map[string]any) (Key, error) {
 	typ, _ := header["typ"].(string)
-	if typ = strings.ToLower(typ); typ != mediaType && typ != "application/"+mediaType {
-		return Key{}, fmt.Errorf("%w: not an access token", ErrInvalid)
+	if !strings.EqualFold(typ, f.Type) && !strings.EqualFold(typ, "application/"+f.Type) {
+		return Key{}, fmt.Errorf("%w: not a token of the type", ErrInvalid)
 	}
 	if _, critical := header["crit"]; critical {
 		return Key{}, fmt.Errorf("%w: critical extension", ErrInvalid)
@@ -141,18 +155,6 @@ func find(keys []Key, header map[string]any) (Key, error) {
 		}
 	}
 	return Key{}, fmt.Errorf("%w: unknown key", ErrInvalid)
-}
-
-func (v *Verifier) judge(c wireClaims, k Key) error {
-	switch {
-	case c.IssuedAt == nil || c.IssuedAt.After(v.Now().Add(skew)):
-		return fmt.Errorf("%w: issued in the future", ErrInvalid)
-	case !k.MaySign(c.IssuedAt.Time):
-		return fmt.Errorf("%w: issued after its key was replaced", ErrInvalid)
-	case c.ClientID == "" || c.Subject != c.ClientID || c.Tenant == "":
-		return fmt.Errorf("%w: client or tenant missing", ErrInvalid)
-	}
-	return nil
 }
 
 // Credentials reads credentials.

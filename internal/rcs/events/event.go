@@ -29,11 +29,6 @@ type event struct {
 	Location json.RawMessage `json:"location"`
 }
 
-func readEvent(data []byte) (e event, ok bool) {
-	ok = json.Unmarshal(data, &e) == nil
-	return e, ok
-}
-
 // kinds maps the provider's event types. Other types, such as IS_TYPING, are ignored.
 var kinds = map[string]reaction.EventKind{
 	"DELIVERED":                    reaction.EventDelivered,
@@ -42,14 +37,6 @@ var kinds = map[string]reaction.EventKind{
 	"TTL_EXPIRATION_REVOKE_FAILED": reaction.EventRevokeFailed,
 	"UNSUBSCRIBE":                  reaction.EventOptOut,
 	"SUBSCRIBE":                    reaction.EventOptIn,
-}
-
-// personal holds the kinds that are about a person rather than a message. They need the
-// number, which is stored in a blob.
-var personal = map[reaction.EventKind]bool{
-	reaction.EventReply:  true,
-	reaction.EventOptOut: true,
-	reaction.EventOptIn:  true,
 }
 
 // task returns the task for the event and the content of its blob, if it names one. It
@@ -62,7 +49,7 @@ func (e event) task(agent string, now time.Time) (reaction.EventTask, reaction.E
 		t.Kind = reaction.EventReply
 		t.EventID, t.MessageID = cmp.Or(e.EventID, e.MessageID), ""
 	}
-	if !personal[t.Kind] {
+	if !t.Kind.Personal() {
 		return t, reaction.EventContent{}, t.Kind != "" && t.MessageID != ""
 	}
 	t.EventID = cmp.Or(t.EventID, e.SendTime)

@@ -131,8 +131,8 @@ func (h *Hook) take(ctx context.Context, from campaign.Agent, data []byte) error
 		drop(ctx, agent, "removed agent")
 		return nil
 	}
-	e, ok := readEvent(data)
-	if !ok {
+	var e event
+	if json.Unmarshal(data, &e) != nil {
 		drop(ctx, agent, "not an event")
 		return nil
 	}
@@ -148,11 +148,7 @@ func (h *Hook) take(ctx context.Context, from campaign.Agent, data []byte) error
 		return nil
 	}
 	if task.Blob != "" {
-		body, err := json.Marshal(content)
-		if err != nil {
-			return fmt.Errorf("encode the content of an event: %w", err)
-		}
-		if err := h.Blobs.Put(ctx, task.Blob, body, "application/json"); err != nil {
+		if err := port.PutJSON(ctx, h.Blobs, task.Blob, content); err != nil {
 			return fmt.Errorf("store the content of an event: %w", err)
 		}
 	}

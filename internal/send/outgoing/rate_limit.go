@@ -53,10 +53,7 @@ func (p RateLimit) Paced(rate int) bool { return rate > 0 || p.Every > 0 }
 // the updated rate limit. A rate below the current one decreases it.
 func (p RateLimit) Lease(now time.Time, n, rate int) (Reservation, RateLimit) {
 	p = p.atRate(now, rate)
-	reservation := Reservation{Start: now, Every: p.Every, SlowedAt: p.SlowedAt}
-	if p.Next.After(now) {
-		reservation.Start = p.Next
-	}
+	reservation := Reservation{Start: campaign.Later(now, p.Next), Every: p.Every, SlowedAt: p.SlowedAt}
 	p.Next = reservation.end(n)
 	return reservation, p
 }
