@@ -75,10 +75,6 @@ func (c Campaign) Plan() string {
 // WaitsFor reports whether batches wait, all of them for the due time.
 func (c Campaign) WaitsFor(due time.Time) bool {
 	waiting := c.Unreleased()
-	for _, b := range waiting {
-		if b.Due.UnixMilli() != due.UnixMilli() {
-			return false
-		}
-	}
-	return len(waiting) > 0
+	otherwise := func(b Batch) bool { return b.Due.UnixMilli() != due.UnixMilli() }
+	return len(waiting) > 0 && !slices.ContainsFunc(waiting, otherwise)
 }
