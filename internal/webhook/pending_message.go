@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,11 +128,7 @@ func (n *Notifier) webhookEvent(ctx context.Context, row delivery.Delivery) ([]p
 	if err := n.addSourceMessage(ctx, row.Tenant, &d); err != nil {
 		return nil, err
 	}
-	subject := h.EventID
-	if subject == "" {
-		subject = row.Blob
-	}
-	m, err := newMessage(0, subject, row.Kind, h.At, d)
+	m, err := newMessage(0, cmp.Or(h.EventID, row.Blob), row.Kind, h.At, d)
 	if err != nil {
 		return nil, err
 	}
