@@ -75,10 +75,6 @@ func (c Campaign) Plan() string {
 // WaitsFor reports whether batches are unreleased, all of them until the due time.
 func (c Campaign) WaitsFor(due time.Time) bool {
 	unreleased := c.Unreleased()
-	for _, b := range unreleased {
-		if b.Due.UnixMilli() != due.UnixMilli() {
-			return false
-		}
-	}
-	return len(unreleased) > 0
+	otherwise := func(b Batch) bool { return b.Due.UnixMilli() != due.UnixMilli() }
+	return len(unreleased) > 0 && !slices.ContainsFunc(unreleased, otherwise)
 }

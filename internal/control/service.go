@@ -76,11 +76,12 @@ func (s *Service) Register(mux *http.ServeMux) {
 
 // open returns the campaign of a request, and whether its sent messages are to be revoked.
 func (s *Service) open(r *http.Request) (id campaign.ID, revoke bool, err error) {
-	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
+	door := accesstoken.Door{Tokens: s.Tokens, BaseURL: s.BaseURL, Scope: account.ScopeDispatch}
+	claims, query, err := door.Open(r, switches, httpapi.NoDryRun)
 	if err != nil {
 		return id, false, err
 	}
-	revoke, err = readSwitches(r)
+	revoke, err = query.Switch("revoke")
 	return campaign.ID{Tenant: claims.Tenant, CampaignID: r.PathValue("campaignId")}, revoke, err
 }
 
@@ -159,17 +160,6 @@ func (*Service) MayCancel(c campaign.Campaign) error {
 
 // switches are the query parameters of both calls. dryRun is known only to refuse it.
 var switches = httpapi.Parameters{"revoke": "invalid_revoke", "dryRun": "invalid_dry_run"}
-
-func readSwitches(r *http.Request) (revoke bool, err error) {
-	query, err := switches.Read(r)
-	if err != nil {
-		return false, err
-	}
-	if err := query.RefuseDryRun("This call has no dry run. Nothing was changed."); err != nil {
-		return false, err
-	}
-	return query.Switch("revoke")
-}
 
 // cancel marks the campaign first: no batch is added after that. It returns when the
 // task is queued and every batch is marked, so that sweep finds the unreleased batches

@@ -56,14 +56,8 @@ func (s *Service) newAnswer(r *http.Request, e export.Export) answer {
 }
 
 func (s *Service) open(r *http.Request, known httpapi.Parameters) (accesstoken.Claims, campaign.ID, error) {
-	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
-	if err != nil {
-		return claims, campaign.ID{}, err
-	}
-	query, err := known.Read(r)
-	if err == nil {
-		err = query.RefuseDryRun("This call has no dry run. Nothing was changed.")
-	}
+	door := accesstoken.Door{Tokens: s.Tokens, BaseURL: s.BaseURL, Scope: account.ScopeDispatch}
+	claims, _, err := door.Open(r, known, httpapi.NoDryRun)
 	id, ok := campaign.ParseUUID(r.PathValue("campaignId"))
 	if err == nil && !ok {
 		err = httpapi.NoCampaign()

@@ -79,11 +79,7 @@ type Maker struct {
 
 // Handle continues the exports of the tasks, and returns an error by position.
 func (m *Maker) Handle(ctx context.Context, tasks []export.Task) []error {
-	failed := make([]error, len(tasks))
-	for i, t := range tasks {
-		failed[i] = m.handle(ctx, t)
-	}
-	return failed
+	return port.HandleEach(ctx, tasks, m.handle)
 }
 
 func (m *Maker) handle(ctx context.Context, t export.Task) error {

@@ -3,6 +3,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,9 +132,7 @@ func (r *Recorder) Header() http.Header { return r.Fields }
 
 // WriteHeader sets the status. Later calls change nothing.
 func (r *Recorder) WriteHeader(status int) {
-	if r.Status == 0 {
-		r.Status = status
-	}
+	r.Status = cmp.Or(r.Status, status)
 }
 
 // Write appends to the body.

@@ -126,6 +126,9 @@ func (q Query) Switch(name string) (on bool, err error) {
 	return q.Get(name) == "true", nil
 }
 
+// NoDryRun is the usual detail of RefuseDryRun.
+const NoDryRun = "This call has no dry run. Nothing was changed."
+
 // RefuseDryRun returns the problem of a dry run of a call that has none.
 func (q Query) RefuseDryRun(detail string) error {
 	dry, err := q.Switch(dryRun)

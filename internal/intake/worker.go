@@ -93,11 +93,7 @@ type Worker struct {
 
 // Handle continues the submissions of the tasks, and returns an error by position.
 func (w *Worker) Handle(ctx context.Context, tasks []submission.Task) []error {
-	failed := make([]error, len(tasks))
-	for n, t := range tasks {
-		failed[n] = w.handle(ctx, t)
-	}
-	return failed
+	return port.HandleEach(ctx, tasks, w.handle)
 }
 
 // handle continues a submission. A task that arrives twice loses the race of the next save.

@@ -68,11 +68,8 @@ func (s *Service) open(r *http.Request, known httpapi.Parameters) (campaign.Camp
 }
 
 func (s *Service) authorize(r *http.Request, known httpapi.Parameters) (campaign.ID, httpapi.Query, error) {
-	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeDispatch)
-	if err != nil {
-		return campaign.ID{}, httpapi.Query{}, err
-	}
-	query, err := known.Read(r)
+	door := accesstoken.Door{Tokens: s.Tokens, BaseURL: s.BaseURL, Scope: account.ScopeDispatch}
+	claims, query, err := door.Open(r, known, httpapi.NoDryRun)
 	if err != nil {
 		return campaign.ID{}, query, err
 	}

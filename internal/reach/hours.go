@@ -74,10 +74,7 @@ func Exempt(t campaign.Traffic) bool { return t == campaign.Authentication }
 
 // Rule returns the rule of a traffic type, and false if there is none.
 func (p TenantHours) Rule(t campaign.Traffic) (Rule, bool) {
-	if t == "" {
-		t = campaign.Promotion
-	}
-	r, ok := p.Rules[t]
+	r, ok := p.Rules[cmp.Or(t, campaign.Promotion)]
 	return r, ok && !Exempt(t)
 }
 
@@ -226,16 +223,6 @@ func (h Hours) NextOpening(of window.Set, now time.Time) time.Time {
 
 // Equal reports whether the hours of two tenants are the same.
 func (p TenantHours) Equal(other TenantHours) bool {
-	if p.TenantZone() != other.TenantZone() || len(p.Rules) != len(other.Rules) {
-		return false
-	}
-	if !slices.Equal(p.Holidays, other.Holidays) || !maps.Equal(p.HolidayNames, other.HolidayNames) {
-		return false
-	}
-	for t, r := range p.Rules {
-		if o, ok := other.Rules[t]; !ok || o != r {
-			return false
-		}
-	}
-	return true
+	return p.TenantZone() == other.TenantZone() && maps.Equal(p.Rules, other.Rules) &&
+		slices.Equal(p.Holidays, other.Holidays) && maps.Equal(p.HolidayNames, other.HolidayNames)
 }

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -59,9 +60,7 @@ func (d *Service) ChangeBilling(ctx context.Context, tenant string, form campaig
 	for field, kept := range map[*string]campaign.Money{
 		&form.Basic: old.Basic, &form.Single: old.Single, &form.Day: old.Limits.Day, &form.Month: old.Limits.Month,
 	} {
-		if *field == "" {
-			*field = kept.Entry()
-		}
+		*field = cmp.Or(*field, kept.Entry())
 	}
 	b, err := d.CheckBilling(form)
 	if err != nil || b == old {

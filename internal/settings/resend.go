@@ -174,11 +174,8 @@ func (d *Service) requireOn(ctx context.Context, tenant, id string) error {
 // attempt. It reports whether the delivery was dead or pending.
 func (d *Service) repeatSoon(ctx context.Context, t delivery.NotifyTask) (bool, error) {
 	read, err := d.Store.Webhooks.Delivery(ctx, t)
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && read.Parked {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
+	if err != nil || read.Parked {
+		return false, campaign.IgnoreNotFound(err)
 	}
 	if !read.Dead {
 		if !read.Next.After(d.Now()) {

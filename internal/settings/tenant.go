@@ -301,11 +301,8 @@ func (d *Service) useBy(ctx context.Context, campaigns []campaign.Listed, agentI
 	for i, listed := range campaigns {
 		group.Go(func() error {
 			c, err := d.Store.Tenants.BatchAgents(groupCtx, listed.ID)
-			if errors.Is(err, campaign.ErrNotFound) {
-				return nil // deleted concurrently
-			}
 			uses[i] = account.UseOf(c.Batches, agentID)
-			return err
+			return campaign.IgnoreNotFound(err) // deleted concurrently
 		})
 	}
 	err = group.Wait()

@@ -28,7 +28,7 @@ type previewAnswer struct {
 }
 
 func (s *Service) servePreviewOf(w http.ResponseWriter, r *http.Request) error {
-	_, t, err := s.openOwnChange(r)
+	_, t, err := s.openOwn(r, httpapi.DryRun)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (s *Service) servePreviewOf(w http.ResponseWriter, r *http.Request) error {
 
 // servePreview renders a template that is not saved, and lists what prevents saving it.
 func (s *Service) servePreview(w http.ResponseWriter, r *http.Request) error {
-	claims, err := s.openChange(r)
+	claims, _, err := s.open(r, httpapi.DryRun)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func publishedCard(c content.Card) content.Card {
 }
 
 func (s *Service) serveTemplate(w http.ResponseWriter, r *http.Request) error {
-	t, err := s.openOwn(r)
+	_, t, err := s.openOwn(r, nil)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Service) serveTemplate(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Service) serveVersion(w http.ResponseWriter, r *http.Request) error {
-	newest, err := s.openOwn(r)
+	_, newest, err := s.openOwn(r, nil)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 // serveCreate creates a template. With an Idempotency-Key, the template's ID is derived
 // from it, so that a repeated call finds the template.
 func (s *Service) serveCreate(w http.ResponseWriter, r *http.Request) error {
-	claims, err := s.openChange(r)
+	claims, _, err := s.open(r, httpapi.DryRun)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func newID(h http.Header, claims accesstoken.Claims) (string, error) {
 
 // serveChange saves a new version. A repeated call finds its own version and returns it.
 func (s *Service) serveChange(w http.ResponseWriter, r *http.Request) error {
-	claims, current, err := s.openOwnChange(r)
+	claims, current, err := s.openOwn(r, httpapi.DryRun)
 	if err != nil {
 		return err
 	}

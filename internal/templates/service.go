@@ -65,34 +65,13 @@ func (s *Service) Register(mux *http.ServeMux) {
 }
 
 func (s *Service) open(r *http.Request, known httpapi.Parameters) (accesstoken.Claims, httpapi.Query, error) {
-	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeTemplates)
-	if err != nil {
-		return claims, httpapi.Query{}, err
-	}
-	query, err := known.Read(r)
-	return claims, query, err
+	door := accesstoken.Door{Tokens: s.Tokens, BaseURL: s.BaseURL, Scope: account.ScopeTemplates}
+	return door.Open(r, known, "This call has no dry run: preview the template instead. Nothing was changed.")
 }
 
-// openChange is open for a request that changes something.
-func (s *Service) openChange(r *http.Request) (accesstoken.Claims, error) {
-	claims, query, err := s.open(r, httpapi.DryRun)
-	if err != nil {
-		return claims, err
-	}
-	return claims, query.RefuseDryRun("This call has no dry run: preview the template instead. Nothing was changed.")
-}
-
-func (s *Service) openOwn(r *http.Request) (campaign.Template, error) {
-	claims, _, err := s.open(r, nil)
-	if err != nil {
-		return campaign.Template{}, err
-	}
-	return s.own(r, claims.Tenant)
-}
-
-// openOwnChange is openChange for a request about a template.
-func (s *Service) openOwnChange(r *http.Request) (accesstoken.Claims, campaign.Template, error) {
-	claims, err := s.openChange(r)
+// openOwn is open for a request about a template.
+func (s *Service) openOwn(r *http.Request, known httpapi.Parameters) (accesstoken.Claims, campaign.Template, error) {
+	claims, _, err := s.open(r, known)
 	if err != nil {
 		return claims, campaign.Template{}, err
 	}

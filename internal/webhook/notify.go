@@ -200,11 +200,8 @@ func (n *Notifier) handle(ctx context.Context, t delivery.NotifyTask) error {
 		return n.checkCircuit(ctx, t)
 	}
 	d, err := n.delivery(ctx, t)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil // delivered or expired
-	}
 	if err != nil || d.Dead || n.isEarly(d) {
-		return err
+		return campaign.IgnoreNotFound(err) // delivered or expired
 	}
 	e, err := n.endpoint(ctx, t.Tenant, t.EndpointID)
 	if errors.Is(err, campaign.ErrNotFound) {
@@ -324,11 +321,8 @@ func (n *Notifier) unpark(ctx context.Context, t delivery.NotifyTask, atOnce boo
 	if errors.Is(err, campaign.ErrExpired) {
 		return true, nil
 	}
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && !read.Parked {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
+	if err != nil || !read.Parked {
+		return false, campaign.IgnoreNotFound(err)
 	}
 	delay := time.Duration(0)
 	if read.Attempt > 0 && !atOnce {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -142,11 +141,8 @@ func (n *Notifier) addSourceMessage(ctx context.Context, tenant string, d *Data)
 		return nil
 	}
 	batch, err := n.batch(ctx, key)
-	if errors.Is(err, campaign.ErrNotFound) || err == nil && (batch.Tenant != tenant || index >= batch.Accepted) {
-		return nil
-	}
-	if err != nil {
-		return err
+	if err != nil || batch.Tenant != tenant || index >= batch.Accepted {
+		return campaign.IgnoreNotFound(err)
 	}
 	recipients, err := n.recipients(ctx, batch)
 	if isUnreadable(err) {

@@ -28,10 +28,7 @@ func (s *AuthStore) SessionsEnded(ctx context.Context, tenant, email string) (ti
 		return until, nil
 	}
 	row, err := s.getFrom(ctx, "read session revocation of user", s.Auth, personKey(tenant, email))
-	if errors.Is(err, campaign.ErrNotFound) {
-		return time.Time{}, nil
-	}
-	return getMillis(row, "sessionsVoidUntil"), err
+	return getMillis(row, "sessionsVoidUntil"), campaign.IgnoreNotFound(err)
 }
 
 // sessionEndRow is the answer of GetItem with the row of a person.

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,9 +80,7 @@ func freshOf(change events.DynamoDBStreamRecord) (n ledger.NewEntries, err error
 	if err != nil || !isNumber {
 		return n, fmt.Errorf("decode new entries: %w", campaign.ErrDamaged)
 	}
-	if newest == 0 {
-		newest = newAfter + len(changes)
-	}
+	newest = cmp.Or(newest, newAfter+len(changes))
 	before := newAfter - (newest - len(changes)) // entries that are not new
 	if len(changes) > 0 && (before < 0 || before > len(changes)) {
 		return n, fmt.Errorf("find new entries: %w", campaign.ErrDamaged)

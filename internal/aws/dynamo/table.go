@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -99,10 +98,7 @@ func (t *table) getFrom(ctx context.Context, doing, table string, key Item) (Ite
 // find is get for a row that need not exist: it is nil then.
 func (t *table) find(ctx context.Context, doing string, key Item) (Item, error) {
 	row, err := t.get(ctx, doing, key)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return nil, nil
-	}
-	return row, err
+	return row, campaign.IgnoreNotFound(err)
 }
 
 // rows reads rows consistently, by name, see batchGet.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -31,12 +32,8 @@ func PublicHost(host string) bool {
 	if numeric().MatchString(host) || !strings.Contains(host, ".") {
 		return false
 	}
-	for _, suffix := range []string{".localhost", ".local", ".internal", ".home.arpa", ".lan"} {
-		if strings.HasSuffix(host, suffix) {
-			return false
-		}
-	}
-	return true
+	private := []string{".localhost", ".local", ".internal", ".home.arpa", ".lan"}
+	return !slices.ContainsFunc(private, func(suffix string) bool { return strings.HasSuffix(host, suffix) })
 }
 
 // LoopbackHost reports whether a host is the local machine, judged by its name.
@@ -76,12 +73,7 @@ func PublicIP(ip netip.Addr) bool {
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Is6() && !globalUnicast.Contains(ip) {
 		return false
 	}
-	for _, block := range reserved {
-		if block.Contains(ip) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(reserved, func(block netip.Prefix) bool { return block.Contains(ip) })
 }
 
 // Guard configures the permitted addresses.

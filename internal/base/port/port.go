@@ -46,6 +46,15 @@ func SendAll[T any](ctx context.Context, q BatchQueue, group string, tasks []T) 
 	return q.SendAll(ctx, group, bodies)
 }
 
+// HandleEach handles tasks one after the other. It returns an error by position.
+func HandleEach[T any](ctx context.Context, tasks []T, handle func(context.Context, T) error) []error {
+	errs := make([]error, len(tasks))
+	for i, t := range tasks {
+		errs[i] = handle(ctx, t)
+	}
+	return errs
+}
+
 // BlobWriter writes files.
 type BlobWriter interface {
 	// Put writes an object, or replaces it.

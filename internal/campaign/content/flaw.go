@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -190,12 +191,7 @@ func (m *Media) shapeFlaws(at Place) (flaws []Flaw) {
 }
 
 // height returns the height, medium if none is set.
-func (m *Media) height() Height {
-	if m.Height == "" {
-		return Medium
-	}
-	return m.Height
-}
+func (m *Media) height() Height { return cmp.Or(m.Height, Medium) }
 
 func suggestionFlaws(card int, all []Suggestion, most int) (flaws []Flaw) {
 	if n := len(all); n > most {

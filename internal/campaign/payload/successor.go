@@ -70,11 +70,8 @@ func Leads(ctx context.Context, blobs Blobs, b campaign.Batch, key string) (bool
 			return true, nil
 		}
 		next, err := Successor(ctx, blobs, b)
-		if errors.Is(err, campaign.ErrNotFound) {
-			return false, nil
-		}
 		if err != nil {
-			return false, err
+			return false, campaign.IgnoreNotFound(err)
 		}
 		b = next
 	}

@@ -4,6 +4,7 @@ package window
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -45,12 +46,7 @@ type Week [7]Hours
 
 // Closed reports whether no day of the week has hours.
 func (w Week) Closed() bool {
-	for _, h := range w {
-		if !h.Closed() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w[:], func(h Hours) bool { return !h.Closed() })
 }
 
 // Within returns the hours that both weeks have.

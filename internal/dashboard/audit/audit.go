@@ -2,6 +2,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"net/http"
@@ -87,9 +88,7 @@ const (
 // find returns up to limit matching entries among the next looked ones, and the cursor of
 // older ones.
 func (s *Pages) find(p *web.Page, f filter, older string, limit, looked int) (found []account.AuditEntry, next string, err error) {
-	if older == "" {
-		older = f.newest()
-	}
+	older = cmp.Or(older, f.newest())
 	for ; looked > 0; looked -= readLength {
 		entries, after, err := s.Log.AuditLog(p.R.Context(), p.Session.Tenant, older, readLength)
 		if err != nil {

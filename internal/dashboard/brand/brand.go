@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -184,11 +183,8 @@ func (s *Pages) key(p *web.Page, hash string) (string, error) {
 		return "", nil
 	}
 	f, err := s.Store.Media(p.R.Context(), p.Session.Tenant, hash)
-	switch {
-	case errors.Is(err, campaign.ErrNotFound):
-		return "", nil
-	case err != nil || !usable(f):
-		return "", err
+	if err != nil || !usable(f) {
+		return "", campaign.IgnoreNotFound(err)
 	}
 	return logoKey(f), nil
 }

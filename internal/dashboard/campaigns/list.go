@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -127,9 +128,7 @@ func (s *Pages) fill(ctx context.Context, tenant, after string, l *listPage) err
 	if !l.Searched() && !l.Sorted() {
 		size = pageLength + 1
 	}
-	if after == "" {
-		after = cursorOf(l.End)
-	}
+	after = cmp.Or(after, cursorOf(l.End))
 	for looked := 0; looked < l.maxLooked(); {
 		listed, err := s.Store.ListCampaigns(ctx, tenant, after, size)
 		if err != nil {

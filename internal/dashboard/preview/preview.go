@@ -2,7 +2,10 @@
 // ui's pages, shows it.
 package preview
 
-import "campaign-dispatch/internal/campaign/content"
+import (
+	"campaign-dispatch/internal/campaign/content"
+	"slices"
+)
 
 // Piece is a piece of a text: literal, or the name of a variable.
 type Piece struct {
@@ -115,12 +118,8 @@ func (p Phone) Annotate(texts func(suggestion int) string) {
 
 // Empty reports whether there is nothing to show.
 func (p Phone) Empty() bool {
-	for _, c := range p.Cards {
-		if !c.empty() {
-			return false
-		}
-	}
-	return len(p.Text)+len(p.Suggestions) == 0 && p.File == nil
+	shown := slices.ContainsFunc(p.Cards, func(c Card) bool { return !c.empty() })
+	return !shown && len(p.Text)+len(p.Suggestions) == 0 && p.File == nil
 }
 
 func (c Card) empty() bool {

@@ -198,11 +198,8 @@ func (s *Pages) listNames(p *web.Page, f submission.Findings) (map[int]string, e
 // minutes returns the time of sending at the agent's rate, 0 without a limit.
 func (s *Pages) minutes(p *web.Page, messages int) (int, error) {
 	t, err := s.Store.Tenant(p.R.Context(), p.Session.Tenant)
-	if errors.Is(err, campaign.ErrNotFound) {
-		return 0, nil
-	}
 	if err != nil {
-		return 0, err
+		return 0, campaign.IgnoreNotFound(err)
 	}
 	a, err := s.Store.Agent(p.R.Context(), t.AgentID)
 	if errors.Is(err, campaign.ErrNotFound) || err == nil && a.Rate == 0 {

@@ -84,12 +84,7 @@ func (f File) name() string {
 func (f File) ThumbnailKey() string { return f.name() + "-t1.jpg" }
 
 // Link returns the URL of the file for messages. base is the address of uploaded files.
-func (f File) Link(base string) string {
-	if f.URL != "" {
-		return f.URL
-	}
-	return base + "/" + f.Key()
-}
+func (f File) Link(base string) string { return cmp.Or(f.URL, base+"/"+f.Key()) }
 
 // ThumbnailLink returns the URL of the thumbnail, or "" if there is none.
 func (f File) ThumbnailLink(base string) string {

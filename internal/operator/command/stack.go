@@ -211,7 +211,8 @@ func awsConfig(env func(string) string) (aws.Config, error) {
 }
 
 // outputs returns the settings of a stack on AWS from its outputs, by their names in
-// stack.env.
+// stack.env. An output has the setting's name, like ReleaseQueueUrl for RELEASE_QUEUE_URL,
+// or it ends with Name: AuthTableName for AUTH_TABLE.
 func outputs(ctx context.Context, config aws.Config, name string) (func(string) string, error) {
 	out, err := cloudformation.NewFromConfig(config).DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "ValidationError" {
@@ -223,31 +224,21 @@ func outputs(ctx context.Context, config aws.Config, name string) (func(string) 
 	found := map[string]string{}
 	for _, s := range out.Stacks {
 		for _, o := range s.Outputs {
-			found[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
+			setting := strings.TrimSuffix(aws.ToString(o.OutputKey), "Name")
+			found[strings.ToLower(setting)] = aws.ToString(o.OutputValue)
 		}
-	}
-	names := map[string]string{
-		"AUTH_TABLE": "AuthTableName", "CAMPAIGNS_TABLE": "CampaignsTableName",
-		"OUTCOMES_TABLE": "OutcomesTableName", "WEBHOOKS_TABLE": "WebhooksTableName",
-		"RELEASE_QUEUE_URL": "ReleaseQueueUrl", "RELEASE_DEAD_LETTERS_URL": "ReleaseDeadLettersUrl",
-		"BUCKET": "BucketName", "MEDIA_URL": "MediaUrl", "USER_POOL_ID": "UserPoolId", "DASHBOARD_URL": "DashboardUrl",
-		"TOKEN_FUNCTION": "TokenFunctionName", "DISPATCH_FUNCTION": "DispatchFunctionName",
-		"CAMPAIGNS_FUNCTION": "CampaignsFunctionName", "DASHBOARD_FUNCTION": "DashboardFunctionName",
-		"RELEASE_FUNCTION": "ReleaseFunctionName", "SEND_FUNCTION": "SendFunctionName", "OUTCOMES_FUNCTION": "OutcomesFunctionName",
-		"NOTIFY_FUNCTION": "NotifyFunctionName", "REVOKE_FUNCTION": "RevokeFunctionName", "EXPORTS_FUNCTION": "ExportsFunctionName",
-		"INTAKE_FUNCTION": "IntakeFunctionName",
-		"SEND_QUEUE_URL":  "SendQueueUrl", "SEND_DEAD_LETTERS_URL": "SendDeadLettersUrl",
-		"EVENTS_QUEUE_URL": "OutcomesQueueUrl", "EVENTS_DEAD_LETTERS_URL": "OutcomesDeadLettersUrl",
-		"NOTIFY_QUEUE_URL": "NotifyQueueUrl", "NOTIFY_DEAD_LETTERS_URL": "NotifyDeadLettersUrl",
-		"REVOKE_QUEUE_URL": "RevokeQueueUrl", "REVOKE_DEAD_LETTERS_URL": "RevokeDeadLettersUrl",
-		"EXPORTS_QUEUE_URL": "ExportsQueueUrl", "EXPORTS_DEAD_LETTERS_URL": "ExportsDeadLettersUrl",
-		"INTAKE_QUEUE_URL": "IntakeQueueUrl", "INTAKE_DEAD_LETTERS_URL": "IntakeDeadLettersUrl",
 	}
 	return func(key string) string {
-		if key == "STACK_NAME" {
+		switch key {
+		case "STACK_NAME":
 			return name
+		case "BASE_URL":
+			return "" // commands show $BASE_URL
 		}
-		return found[names[key]]
+		if queue, ok := strings.CutPrefix(key, "EVENTS_"); ok { // the events queue is the one of the function outcomes
+			key = "OUTCOMES_" + queue
+		}
+		return found[strings.ToLower(strings.ReplaceAll(key, "_", ""))]
 	}, nil
 }
 

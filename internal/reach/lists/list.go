@@ -3,6 +3,7 @@
 package lists
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -159,9 +160,7 @@ var Traffics = []campaign.Traffic{
 
 // AppliesTo reports whether the list applies to messages of a purpose, "" for promotion.
 func (l List) AppliesTo(t campaign.Traffic, now time.Time) bool {
-	if t == "" {
-		t = campaign.Promotion
-	}
+	t = cmp.Or(t, campaign.Promotion)
 	return !l.Deleted && !l.Over(now) && (len(l.Traffic) == 0 || slices.Contains(l.Traffic, t))
 }
 

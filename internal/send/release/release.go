@@ -52,11 +52,7 @@ const unmovedDelay = 30 * time.Second
 
 // Handle releases the batches of the tasks. It returns an error by position for each task to retry.
 func (r Releaser) Handle(ctx context.Context, tasks []campaign.ReleaseTask) []error {
-	errs := make([]error, len(tasks))
-	for i, task := range tasks {
-		errs[i] = r.release(ctx, task)
-	}
-	return errs
+	return port.HandleEach(ctx, tasks, r.release)
 }
 
 func (r Releaser) release(ctx context.Context, task campaign.ReleaseTask) error {

@@ -3,6 +3,7 @@
 package webtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -252,9 +253,7 @@ func (d *Dashboard) SignIn(tenant string, role web.Role) Person {
 // SignedIn returns the person of a session. It adds a CSRF token and an end if the session has none.
 func (d *Dashboard) SignedIn(session web.Session) Person {
 	d.tb.Helper()
-	if session.CSRF == "" {
-		session.CSRF = rand.Text()
-	}
+	session.CSRF = cmp.Or(session.CSRF, rand.Text())
 	if session.Expires.IsZero() {
 		session.Expires = d.UI.Now().Add(web.SessionLife)
 	}

@@ -2,6 +2,7 @@ package openapitest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,10 +64,7 @@ func compiled(doc *openapi3.T, schema *openapi3.SchemaRef) (*jsonschema.Schema, 
 
 // mediaOf returns the schema of an answer with a status, nil if the document does not have it.
 func mediaOf(op *openapi3.Operation, status int, mediaType string) *openapi3.MediaType {
-	answer := op.Responses.Value(strconv.Itoa(status))
-	if answer == nil {
-		answer = op.Responses.Default()
-	}
+	answer := cmp.Or(op.Responses.Value(strconv.Itoa(status)), op.Responses.Default())
 	if answer == nil {
 		return nil
 	}

@@ -54,26 +54,14 @@ func (s *Service) Register(mux *http.ServeMux) {
 	}
 }
 
-func (s *Service) open(r *http.Request, known httpapi.Parameters) (accesstoken.Claims, httpapi.Query, error) {
-	claims, err := s.Tokens.Authorize(r, httpapi.BaseURL(r, s.BaseURL), account.ScopeLists)
-	if err != nil {
-		return claims, httpapi.Query{}, err
-	}
-	query, err := known.Read(r)
-	return claims, query, err
-}
-
-// openChange is open for a request that changes something.
-func (s *Service) openChange(r *http.Request) (accesstoken.Claims, error) {
-	claims, query, err := s.open(r, httpapi.DryRun)
-	if err != nil {
-		return claims, err
-	}
-	return claims, query.RefuseDryRun("This call has no dry run. Nothing was changed.")
+func (s *Service) open(r *http.Request, known httpapi.Parameters) (accesstoken.Claims, error) {
+	door := accesstoken.Door{Tokens: s.Tokens, BaseURL: s.BaseURL, Scope: account.ScopeLists}
+	claims, _, err := door.Open(r, known, httpapi.NoDryRun)
+	return claims, err
 }
 
 func (s *Service) serveAll(w http.ResponseWriter, r *http.Request) error {
-	claims, _, err := s.open(r, nil)
+	claims, err := s.open(r, nil)
 	if err != nil {
 		return err
 	}
@@ -92,7 +80,7 @@ func (s *Service) serveAll(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Service) serveOne(w http.ResponseWriter, r *http.Request) error {
-	claims, _, err := s.open(r, nil)
+	claims, err := s.open(r, nil)
 	if err != nil {
 		return err
 	}
@@ -121,7 +109,7 @@ func (s *Service) servePost(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) serveChange(
 	w http.ResponseWriter, r *http.Request, action string, read func(*http.Request) (lists.Change, error),
 ) error {
-	claims, err := s.openChange(r)
+	claims, err := s.open(r, httpapi.DryRun)
 	if err != nil {
 		return err
 	}
@@ -139,7 +127,7 @@ func (s *Service) serveChange(
 }
 
 func (s *Service) serveDelete(w http.ResponseWriter, r *http.Request) error {
-	claims, err := s.openChange(r)
+	claims, err := s.open(r, httpapi.DryRun)
 	if err != nil {
 		return err
 	}
