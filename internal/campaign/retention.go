@@ -34,9 +34,6 @@ const (
 	RefreshLife    = 30 * day  // validity of a refresh token
 	LastUseLife    = 400 * day // of the last use of a credential
 	EventsRepeated = 8 * day   // longer than the provider repeats an event
-	// RestoreLife applies to objects that no row needs, but one of a restored table may. DynamoDB can restore a table to a
-	// point of the last 35 days. The rest is a margin: the restore can take five days.
-	RestoreLife = 40 * day
 	// RateLife applies to call counters. It is longer than any of their windows.
 	RateLife = 10 * time.Minute
 )

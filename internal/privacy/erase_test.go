@@ -390,13 +390,13 @@ func TestErase_OrphanedPayloads(t *testing.T) {
 	w := newTenantFixture(t)
 	w.accept(1, bruno)
 	w.put("payloads/"+w.tenant.ID+"/"+w.id.CampaignID+"/left", []byte("x"))
-	w.now = w.now.Add(39 * day)
+	w.now = w.now.Add(34 * day)
 	if done := w.erase(ana); done.Young != 1 || done.Remains != 0 || done.Complete() || !done.YoungUntil.After(w.now) {
-		t.Errorf("after 39 days: %+v", done)
+		t.Errorf("after 34 days: %+v", done)
 	}
 	w.now = w.now.Add(2 * day)
 	if done := w.erase(ana); done.Young != 0 || done.Remains != 1 || !done.Complete() {
-		t.Errorf("after 41 days: %+v", done)
+		t.Errorf("after 36 days: %+v", done)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/campaign"
@@ -113,10 +114,13 @@ func (e *erasure) replacePayload(ctx context.Context, b campaign.Batch, body []b
 	return replaced, err
 }
 
+// backups is the period for which a table can be restored. A restored table may refer
+// to a payload that no batch refers to now.
+const backups = 35 * 24 * time.Hour
+
 func (p *person) payloads() string { return "payloads/" + p.tenant.ID + "/" }
 
-// deleteOrphanedPayloads deletes the tenant's payloads that no batch refers to, nor one of a restored table. They may contain
-// anybody's data.
+// deleteOrphanedPayloads deletes the tenant's payloads that no batch refers to. They may contain anybody's data.
 func (e *erasure) deleteOrphanedPayloads(ctx context.Context) error {
 	var found errorCollector
 	for o, err := range e.Blobs.List(ctx, e.payloads()) {
@@ -136,7 +140,7 @@ func (e *erasure) eraseRemain(ctx context.Context, o campaign.Blob) error {
 	if err != nil || live {
 		return err
 	}
-	if until := o.At.Add(campaign.RestoreLife); until.After(e.began) {
+	if until := o.At.Add(backups); until.After(e.began) {
 		e.done.Young++
 		e.done.YoungUntil = campaign.Later(e.done.YoungUntil, until)
 		return nil

@@ -17,8 +17,9 @@ import (
 const Prefix = "lists/"
 
 // UnusedLife is how long a segment stays after the last row that named it was replaced, or after it was
-// written for a row that was not. A lifecycle rule cannot do this: S3 does not know which old segments are in use.
-const UnusedLife = campaign.RestoreLife
+// written for a row that was not. A table can be restored to a row of the last 35 days. The restore can
+// take five more. A lifecycle rule cannot do this: S3 does not know which old segments are in use.
+const UnusedLife = 40 * 24 * time.Hour
 
 // renew sets the time of the segments that a change of a row will leave unused. It comes before the
 // change, so that a crash in between only keeps a segment longer.
