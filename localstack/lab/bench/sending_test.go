@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -61,7 +62,7 @@ func BenchmarkSend(b *testing.B) {
 	sender := &send.Sender{
 		Store: rows, Blobs: rows, Recorder: rows, Reach: reach.Lookup{OptOuts: rows, Lists: noLists{}}, Queue: rows,
 		Provider:    &rcs.Client{URL: provider.url, Keys: rows, HTTP: rcs.NewHTTPClient(metering.SendConcurrency), Now: time.Now},
-		Concurrency: metering.SendConcurrency, SweepAfter: time.Hour, Now: time.Now,
+		Concurrency: metering.SendConcurrency, SweepAfter: time.Hour, Now: time.Now, Jitter: mathrand.Float64,
 	}
 	check(b, rows.sendAll(ctx, sender)) // connections, token, caches
 	began := time.Now()
