@@ -3,8 +3,9 @@
 package preview
 
 import (
-	"campaign-dispatch/internal/campaign/content"
 	"slices"
+
+	"campaign-dispatch/internal/campaign/content"
 )
 
 // Piece is a piece of a text: literal, or the name of a variable.
