@@ -82,7 +82,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, Path+"/find", web.RoleViewer, toList)
 	ui.Get(mux, Path+"/opt-outs/add", web.RoleViewer, toList)
 	ui.Get(mux, Path+"/opt-outs/import", web.RoleViewer, toList)
-	ui.Get(mux, filesPath+"/{file}/reading", web.RoleViewer, toFile)
+	ui.Get(mux, filesPath+"/{file}/reading", web.RoleAdmin, web.With(s.readImport, toFile))
 	ui.Get(mux, Path+"/opt-outs/removal", web.RoleViewer, toList)
 	ui.Get(mux, Path+"/opt-outs/remove", web.RoleViewer, toList)
 }

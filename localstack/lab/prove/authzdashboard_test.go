@@ -238,7 +238,8 @@ func (w *authzFixture) tryOtherAdmin(ctx context.Context, t *testing.T, r *authz
 		return
 	}
 	right, _ := w.request(ctx, t, p, w.owner.resourceIDs, owner)
-	shown := right.status == http.StatusOK || right.status == http.StatusSeeOther && strings.HasPrefix(p.pattern, web.Root+"/lists/")
+	leads := strings.HasPrefix(p.pattern, web.Root+"/lists/") || strings.HasSuffix(p.pattern, "/reading") // to the page of what the path names
+	shown := right.status == http.StatusOK || right.status == http.StatusSeeOther && leads
 	if !shown || nobodys.status != http.StatusNotFound {
 		r.failf("%s: %d for the owner's admin, %d for what does not exist", p, right.status, nobodys.status)
 	}
