@@ -14,7 +14,9 @@ import (
 // filesPath is the path of the files whose import a person has not decided about.
 const filesPath = Path + "/opt-outs/files"
 
-func toFile(p *web.Page, _ review.Numbers) error { return p.Redirect(filesPath + "/" + p.R.PathValue("file")) }
+func toFile(p *web.Page, _ review.Numbers) error {
+	return p.Redirect(filesPath + "/" + p.R.PathValue("file"))
+}
 
 // upload keeps the file of an import, and leads to its review.
 func (s *Pages) upload(p *web.Page) error {
