@@ -29,7 +29,9 @@ type Call struct {
 	campaign.ID
 	Name, TemplateID, Batch string
 	Schedule, NotAfter      string // "" for none
-	TemplateVersion         int    // the only one to accept, 0 for any
+	// TemplateVersion is the only version to accept, 0 for the current one. A part is accepted with it, also if
+	// there is a newer one since. A check, and a call that is not a part, find a fault then.
+	TemplateVersion int
 	// Part identifies a part of a campaign, "" for a call that is not one. A part that was
 	// accepted before is accepted again without effect, whatever the call contains meanwhile. A
 	// part of a rescheduled campaign has the campaign's time in place of its Schedule; without a
@@ -113,6 +115,7 @@ func (s *Service) Check(ctx context.Context, asked Call) (v Verdict, err error) 
 // been accepted.
 func (s *Service) Accept(ctx context.Context, asked Call) (r Receipt, err error) {
 	c := s.newCall(asked)
+	c.confirmed = asked.Part != ""
 	err = s.settle(ctx, c, func(state acceptance.State, earlier numberset.Set) (err error) {
 		var done bool
 		if r, done = c.receipt(state); !done {

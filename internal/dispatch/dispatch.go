@@ -55,6 +55,7 @@ type call struct {
 	tenant     string
 	client     *client // nil for a call of a page or a worker
 	asked      Call    // of a page or a worker
+	confirmed  bool    // it accepts a part, of a campaign that a person has confirmed
 	now        time.Time
 	req        *request
 	faults     faults // found in the request alone
@@ -134,6 +135,9 @@ func (c *call) query() acceptance.Query {
 		Tenant: c.tenant, TemplateID: c.req.template(), CampaignID: c.req.id(), Name: c.req.name.value,
 		BatchID: campaign.BatchID(c.req.batch.value),
 		Month:   campaign.MonthOf(cmp.Or(c.day, localtime.Day(c.times.due))),
+	}
+	if c.confirmed {
+		q.TemplateVersion = c.asked.TemplateVersion
 	}
 	if c.client != nil {
 		q.ClientID, q.IdempotencyKey = c.client.id, c.client.key

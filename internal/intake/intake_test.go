@@ -541,19 +541,64 @@ func TestSubmission_InvalidFile(t *testing.T) {
 	}
 }
 
-// What is sent is what was checked: not a template with another version.
+// What is sent is what was confirmed, also if a newer version of the template was saved before the first part or between two,
+// and if an earlier release stopped because of it.
 func TestSubmission_TemplateChanged(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(c *company, sub submission.Submission, change func()){
+		"before the first part": func(c *company, sub submission.Submission, change func()) {
+			c.must(c.Send(c.t.Context(), sub))
+			change()
+		},
+		"between two parts": func(c *company, sub submission.Submission, change func()) {
+			c.sendFirst(sub)
+			change()
+		},
+		"stopped by an earlier release": func(c *company, sub submission.Submission, change func()) {
+			stopped := c.stop(c.sendFirst(sub))
+			c.queue.tasks = nil
+			change()
+			stopped.Fault.Code = campaign.CodeTemplateChanged
+			c.must(c.Send(c.t.Context(), c.save(stopped)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCompany(t)
+			sub := c.ready(five, nil)
+			begin(c, sub, c.changeTemplate)
+			c.run()
+			if sub = c.stored(sub); sub.State != submission.StateSent || sub.Sending.Accepted != 5 {
+				t.Fatalf("%s, %q, %d accepted", sub.State, sub.Fault.Code, sub.Sending.Accepted)
+			}
+			all, err := c.store.Dispatched(t.Context(), sub.ID)
+			c.must(err)
+			for _, b := range all.Batches {
+				if b.TemplateVersion != 1 || len(b.TapKey) > 0 {
+					t.Errorf("part %s has version %d, suggestions %t", b.Name, b.TemplateVersion, len(b.TapKey) > 0)
+				}
+			}
+		})
+	}
+}
+
+// changeTemplate saves a version that needs another variable, and has a suggestion.
+func (c *company) changeTemplate() {
+	c.t.Helper()
+	next := c.t1
+	next.Text, next.Suggestions = "Oi {{pedido}}", content.Replies("Sim")
+	_, err := c.store.PutTemplate(c.t.Context(), next)
+	c.must(err)
+}
+
+// Before the confirmation, a newer version of the template has to be checked first.
+func TestSubmission_TemplateChangedBefore(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.ready(five, nil)
-	c.must(c.Send(t.Context(), sub))
-	next := c.t1
-	next.Version = 2
-	_, err := c.store.PutTemplate(t.Context(), next)
-	c.must(err)
-	c.run()
-	if sub = c.stored(sub); sub.State != submission.StateInterrupted || sub.Fault.Code != campaign.CodeTemplateChanged || len(c.batches(sub)) > 0 {
-		t.Errorf("%s, %q, %v; want a stop with no batch", sub.State, sub.Fault.Code, c.batches(sub))
+	c.changeTemplate()
+	if err := c.Send(t.Context(), sub); !errors.Is(err, intake.ErrChanged) || len(c.batches(sub)) > 0 {
+		t.Errorf("confirmed: %v, batches %v", err, c.batches(sub))
 	}
 }
 

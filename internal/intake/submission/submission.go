@@ -218,6 +218,12 @@ func (s Submission) Working() bool {
 	return s.State == StateOpening || s.State == StateChecking || s.State == StateSending
 }
 
+// Confirmed reports whether a person has confirmed that the campaign is sent. Its parts are dispatched with the version of
+// the template that was checked, whatever is saved later.
+func (s Submission) Confirmed() bool {
+	return s.State == StateSending || s.State == StateInterrupted || s.State == StateSent
+}
+
 // Editable reports whether the columns, the name, the template and the times can still be changed.
 func (s Submission) Editable() bool { return s.State == StateColumns || s.State == StateReady }
 
