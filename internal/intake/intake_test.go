@@ -582,6 +582,40 @@ func TestSubmission_TemplateChanged(t *testing.T) {
 	}
 }
 
+// The rest of a campaign that an earlier release stopped goes on, without the person whom another batch has reached.
+func TestSubmission_RestPastAnotherBatch(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.stop(c.sendFirst(c.ready(five, nil)))
+	c.queue.tasks = nil
+	c.must(c.reach(sub, "api", "11988880004"))
+	sub.Fault.Code = "number_already_dispatched"
+	sub = c.send(c.save(sub))
+	if sub.State != submission.StateSent || sub.Sending.Accepted != 4 || sub.Sending.InOtherBatches != 1 || sub.Sending.Erased != 0 {
+		t.Errorf("%s, %q, %+v", sub.State, sub.Fault.Code, sub.Sending)
+	}
+	if diff := cmp.Diff(map[string]int{"api": 1, "1": 2, "2": 1, "3": 1}, c.batches(sub)); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+}
+
+// Lines with the number of another batch are left out of a file before the confirmation.
+func TestSubmission_NumberInAnotherBatchBefore(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.uploadedFile(five)
+	c.must(c.reach(sub, "api", "11988880002"))
+	c.must(c.Finish(t.Context(), sub))
+	c.run()
+	if sub = c.stored(sub); sub.State == submission.StateColumns {
+		sub = c.check(sub)
+	}
+	want := []submission.LineFault{{Code: "number_already_dispatched", Column: "phone", Lines: submission.Lines{Count: 1, First: []int{3}}}}
+	if diff := cmp.Diff(want, sub.Check.Findings.Omitted); diff != "" || sub.Check.Findings.Accepted != 4 {
+		t.Errorf("%d people, left out (-want +got):\n%s", sub.Check.Findings.Accepted, diff)
+	}
+}
+
 // changeTemplate saves a version that needs another variable, and has a suggestion.
 func (c *company) changeTemplate() {
 	c.t.Helper()
@@ -669,7 +703,7 @@ func (c *company) totals(sub submission.Submission) campaign.SubmissionTotals {
 	all, err := c.store.Overview(c.t.Context(), sub.ID)
 	c.must(err)
 	s := all.Submission
-	if s.Lines != s.Invalid+s.Faulty+s.Repeated+s.People || s.People != s.Erased+s.NotAccepted()+s.Accepted {
+	if s.Lines != s.Invalid+s.Faulty+s.Repeated+s.People || s.People != s.Erased+s.InOtherBatches+s.NotAccepted()+s.Accepted {
 		c.t.Errorf("%+v does not add up", s)
 	}
 	standings, err := c.store.Standings(c.t.Context(), sub.Tenant, []string{sub.CampaignID})
@@ -684,16 +718,33 @@ func (c *company) totals(sub submission.Submission) campaign.SubmissionTotals {
 func TestSubmission_Totals(t *testing.T) {
 	t.Parallel()
 	const file = five + "11988880001;again;Ana\n11988880006;;Fay\n123;h;Gil\n"
-	type want struct{ erased, accepted, toCome, never int }
+	type want struct{ erased, others, accepted, toCome, never int }
 	for name, test := range map[string]struct {
 		change func(c *company, sub submission.Submission)
 		want   want
 	}{
-		"all sent":            {func(c *company, _ submission.Submission) { c.run() }, want{accepted: 5}},
-		"one part sent":       {func(*company, submission.Submission) {}, want{accepted: 2, toCome: 3}},
-		"a person erased":     {func(c *company, sub submission.Submission) { c.erase(sub, 2, 1); c.run() }, want{erased: 1, accepted: 4}},
-		"a part erased":       {func(c *company, sub submission.Submission) { c.erase(sub, 2, 2); c.run() }, want{erased: 2, accepted: 3}},
-		"the last one erased": {func(c *company, sub submission.Submission) { c.erase(sub, 3, 1); c.run() }, want{erased: 1, accepted: 4}},
+		"all sent":                  {func(c *company, _ submission.Submission) { c.run() }, want{accepted: 5}},
+		"one part sent":             {func(*company, submission.Submission) {}, want{accepted: 2, toCome: 3}},
+		"a person erased":           {func(c *company, sub submission.Submission) { c.erase(sub, 2, 1); c.run() }, want{erased: 1, accepted: 4}},
+		"a part erased":             {func(c *company, sub submission.Submission) { c.erase(sub, 2, 2); c.run() }, want{erased: 2, accepted: 3}},
+		"the last one erased":       {func(c *company, sub submission.Submission) { c.erase(sub, 3, 1); c.run() }, want{erased: 1, accepted: 4}},
+		"a person in another batch": {func(c *company, sub submission.Submission) { c.must(c.reach(sub, "api", "11988880003")); c.run() }, want{others: 1, accepted: 4}},
+		"a part in another batch": {func(c *company, sub submission.Submission) {
+			c.must(c.reach(sub, "api", "11988880003", "11988880004"))
+			c.run()
+		}, want{others: 2, accepted: 3}},
+		"the last one in another batch": {func(c *company, sub submission.Submission) { c.must(c.reach(sub, "api", "11988880005")); c.run() }, want{others: 1, accepted: 4}},
+		"erased, and in another batch": {func(c *company, sub submission.Submission) {
+			c.must(c.reach(sub, "api", "11988880004"))
+			c.erase(sub, 2, 1)
+			c.run()
+		}, want{erased: 1, others: 1, accepted: 3}},
+		"in another batch, cancelled": {func(c *company, sub submission.Submission) {
+			c.must(c.reach(sub, "api", "11988880004"))
+			c.oneMore(sub)
+			c.must(c.store.CancelCampaign(t.Context(), sub.ID, c.now, false))
+			c.run()
+		}, want{others: 1, accepted: 3, never: 1}},
 		"cancelled": {func(c *company, sub submission.Submission) {
 			c.must(c.store.CancelCampaign(t.Context(), sub.ID, c.now, false))
 			c.run()
@@ -719,7 +770,7 @@ func TestSubmission_Totals(t *testing.T) {
 			if s.Lines != 8 || s.Invalid != 1 || s.Faulty != 1 || s.Repeated != 1 || s.People != 5 {
 				t.Errorf("the file is %+v", s)
 			}
-			if got := (want{s.Erased, s.Accepted, s.ToCome(), s.NeverAccepted()}); got != test.want {
+			if got := (want{s.Erased, s.InOtherBatches, s.Accepted, s.ToCome(), s.NeverAccepted()}); got != test.want {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})

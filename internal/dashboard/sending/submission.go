@@ -168,7 +168,7 @@ func (v view) Reviewed() bool {
 
 // complete adds what a person needs for the decision to send.
 func (s *Pages) complete(p *web.Page, v *view) (err error) {
-	if v.Minutes, err = s.minutes(p, v.Check.Findings.Accepted-v.Sending.Accepted); err != nil {
+	if v.Minutes, err = s.minutes(p, v.Totals().NotAccepted()); err != nil {
 		return err
 	}
 	if err := s.addHours(p, v); err != nil {

@@ -713,6 +713,22 @@ func TestShow_TemplateChangedAfterConfirmation(t *testing.T) {
 	says(t, c.author.Get(path), http.StatusOK, "The rest can be sent with the version that was confirmed.", "Continue sending", "version 1")
 }
 
+// People whom another batch had before are counted apart from those accepted so far.
+func TestShow_InOtherBatches(t *testing.T) {
+	t.Parallel()
+	for state, said := range map[submission.State]string{
+		submission.StateSending: "accepted so far: 1 of 3", submission.StateInterrupted: "accepted so far: 1 of 3.",
+	} {
+		c := newCompany(t, state)
+		c.stored.Sending = submission.Sending{Accepted: 1}
+		if text := c.author.Get(path).Text(); strings.Contains(text, "another batch") {
+			t.Errorf("%s: the page speaks of nobody:\n%s", state, text)
+		}
+		c.stored.Sending.InOtherBatches = 2
+		says(t, c.author.Get(path), http.StatusOK, said+" 2 people were already in another batch of this campaign.")
+	}
+}
+
 // A file of one kind has the lines whose number was changed or is of another country. The file of what is left out has none.
 func TestLeftOut_Noted(t *testing.T) {
 	t.Parallel()

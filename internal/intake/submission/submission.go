@@ -147,6 +147,8 @@ type Sending struct {
 	Rejected int `json:"rejected"` // of their messages
 	// Erased is the number of their people who were erased before.
 	Erased int `json:"erased,omitempty"`
+	// InOtherBatches is the number of their people whose number another batch of the campaign had before.
+	InOtherBatches int `json:"inOtherBatches,omitempty"`
 	// RestAtOnce reports that the time of sending came too near before all parts were
 	// dispatched: the rest waits for it, and then goes at once.
 	RestAtOnce bool `json:"restAtOnce,omitempty"`
@@ -165,7 +167,8 @@ func (s Submission) Totals() campaign.SubmissionTotals {
 	found := s.Check.Findings
 	return campaign.SubmissionTotals{
 		Lines: s.Check.Rows, Invalid: found.Invalid(), Faulty: found.Faulty(), Repeated: found.Repeated.Count,
-		People: found.Accepted, Withheld: found.Withheld(), Erased: s.Sending.Erased, Accepted: s.Sending.Accepted,
+		People: found.Accepted, Withheld: found.Withheld(),
+		Erased: s.Sending.Erased, InOtherBatches: s.Sending.InOtherBatches, Accepted: s.Sending.Accepted,
 		PartsToCome: s.Check.Parts - s.Sending.Parts, Check: s.Check.Number, Parts: s.Check.Parts, PartsDone: s.Sending.Parts,
 		Until: s.FilesUntil(),
 	}
