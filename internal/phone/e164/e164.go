@@ -14,10 +14,16 @@ type Number uint64
 
 // String returns the E.164 form, such as +5511987654321, and "" for 0, which is no number.
 func (n Number) String() string {
+	var text [21]byte // a + and the digits of the largest Number
+	return string(n.Append(text[:0]))
+}
+
+// Append appends the text of String to b and returns the longer slice. It allocates only if b is too small.
+func (n Number) Append(b []byte) []byte {
 	if n == 0 {
-		return ""
+		return b
 	}
-	return string(strconv.AppendUint([]byte{'+'}, uint64(n), 10))
+	return strconv.AppendUint(append(b, '+'), uint64(n), 10)
 }
 
 // FromText returns the number of a text that String has returned, and 0 for any other text. The + may be missing.

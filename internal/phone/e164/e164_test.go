@@ -1,6 +1,7 @@
 package e164_test
 
 import (
+	"math"
 	"testing"
 
 	"campaign-dispatch/internal/phone/e164"
@@ -28,6 +29,21 @@ func TestUnchecked(t *testing.T) {
 	} {
 		if got := e164.Unchecked([]byte(in)).String(); got != want {
 			t.Errorf("%q is %s, want %s", in, got, want)
+		}
+	}
+}
+
+// Append writes the text of String behind what is there, and FromText reads it.
+func TestNumber_Append(t *testing.T) {
+	t.Parallel()
+	for number, want := range map[e164.Number]string{
+		0: "", 5511987654321: "+5511987654321", 14155552671: "+14155552671", math.MaxUint64: "+18446744073709551615",
+	} {
+		if got := string(number.Append([]byte("to "))); got != "to "+want {
+			t.Errorf("%d is appended as %q, want %q", uint64(number), got, "to "+want)
+		}
+		if got := number.String(); got != want || e164.FromText(got) != number {
+			t.Errorf("%d is %q, which is %d, want %q", uint64(number), got, uint64(e164.FromText(got)), want)
 		}
 	}
 }
