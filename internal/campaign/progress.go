@@ -176,6 +176,8 @@ type SubmissionTotals struct {
 	// Check is the number of the check that wrote the parts, Parts their number, and PartsDone the
 	// number of the first ones that are accepted, or were left empty by erasures.
 	Check, Parts, PartsDone int
+	// Cells divide the parts of a large file. A campaign that goes in waves has a wave in each.
+	Cells Cells
 	// Until is when the submission ends. No part is accepted after it.
 	Until time.Time
 }

@@ -22,9 +22,9 @@ const (
 	maxTries    = 6 // attempts of a call that fails
 )
 
-// send dispatches the remaining parts, until all are sent or the time is over.
+// send dispatches the remaining parts, until all are sent, a wave ends or the time is over.
 func (w *Worker) send(ctx, starting context.Context, sub submission.Submission) (err error) {
-	for sub.Sending.Parts < sub.Check.Parts {
+	for sub.Sending.Parts < sub.PartsOpen() {
 		if sub, err = w.saveMoved(ctx, sub); err != nil {
 			return err
 		}
@@ -38,7 +38,18 @@ func (w *Worker) send(ctx, starting context.Context, sub submission.Submission) 
 			return queue(ctx, w.Tasks, sub.ID, 0)
 		}
 	}
+	if sub.State == submission.StateHolding {
+		return nil
+	}
 	return w.finish(ctx, sub)
+}
+
+// hold returns a submission that waits for a person if all parts of the open wave are dispatched, and others are left.
+func hold(sub submission.Submission) submission.Submission {
+	if sub.Sending.Parts == sub.PartsOpen() && sub.Sending.Parts < sub.Check.Parts {
+		sub.State = submission.StateHolding
+	}
+	return sub
 }
 
 // saveMoved saves the time of a rescheduled campaign, for which a late rest waits. Dispatch
@@ -90,7 +101,7 @@ func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submi
 		progress.Rejected += sent.Rejected
 		progress.Erased += c.People - sent.Accepted
 	}
-	return w.save(ctx, sub)
+	return w.save(ctx, hold(sub))
 }
 
 // accept dispatches a part, which may be accepted already. It skips a part that erasures have left

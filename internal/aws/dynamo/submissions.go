@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -141,14 +139,14 @@ func (s *FileStore) ChangeKnownColumns(ctx context.Context, tenant string, chang
 }
 
 // totalsAttributes are the attributes of META that hold the totals of the campaign's file.
-var totalsAttributes = slices.Sorted(maps.Keys(totalsFields(&campaign.SubmissionTotals{})))
+var totalsAttributes = totalsFields(&campaign.SubmissionTotals{}).names()
 
 func totalsFields(t *campaign.SubmissionTotals) fields {
 	return fields{
 		"lines": &t.Lines, "invalid": &t.Invalid, "faulty": &t.Faulty, "repeated": &t.Repeated, "people": &t.People,
 		"withheldOfPeople": &t.Withheld,
 		"erasedOfParts":    &t.Erased, "acceptedOfParts": &t.Accepted, "partsToCome": &t.PartsToCome,
-		"partsCheck": &t.Check, "parts": &t.Parts, "partsDone": &t.PartsDone, "partsUntil": &t.Until,
+		"partsCheck": &t.Check, "parts": &t.Parts, "partsDone": &t.PartsDone, "partsUntil": &t.Until, "partsOfCells?": &t.Cells,
 	}
 }
 
