@@ -46,6 +46,7 @@ type Progress struct {
 	Cancelled   bool      // the campaign was cancelled
 	PausedAt    time.Time // zero if the campaign is not paused
 	PartsToCome int       // see SubmissionTotals
+	Holding     bool      // a wave waits for a person, see SubmissionTotals.Holding
 }
 
 // IsCompleted reports whether the campaign is completed. It is not after a cancellation, nor while

@@ -225,6 +225,11 @@ func (s Submission) Working() bool {
 	return s.State == StateOpening || s.State == StateChecking || s.State == StateSending
 }
 
+// Begun reports whether the submission was confirmed, and parts of it are still to be dispatched.
+func (s Submission) Begun() bool {
+	return s.State == StateSending || s.State == StateInterrupted || s.State == StateHolding
+}
+
 // Editable reports whether the columns, the name, the template and the times can still be changed.
 func (s Submission) Editable() bool { return s.State == StateColumns || s.State == StateReady }
 
