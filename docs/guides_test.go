@@ -78,7 +78,7 @@ func TestGuide_VerifyWebhook(t *testing.T) {
 			t.Run(language+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				test := deliveries(time.Now().Unix())[name] // subtests wait for each other on a busy machine
-				program := fmt.Sprintf(verifier.call, guideCode(t, language), secret, timestamp(test.at), test.signature, test.body)
+				program := fmt.Sprintf(verifier.call, codeOf(t, read(t, "guides.md"), language), secret, timestamp(test.at), test.signature, test.body)
 				out, err := run(t, verifier.run, program)
 				if (err == nil) != (test.refusal == "") || !strings.Contains(out, test.refusal) {
 					t.Errorf("%v\n%s", err, out)
@@ -96,14 +96,14 @@ func timestamp(at int64) string {
 	return strconv.FormatInt(at, 10)
 }
 
-// guideCode returns the guide's code in a language.
-func guideCode(t *testing.T, language string) string {
+// codeOf returns the first code of a text in a language.
+func codeOf(t *testing.T, text, language string) string {
 	t.Helper()
-	code := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindStringSubmatch(read(t, "guides.md"))
-	if code == nil {
-		t.Fatalf("the guide has no %s code", language)
+	block := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindStringSubmatch(text)
+	if block == nil {
+		t.Fatalf("there is no %s code", language)
 	}
-	return code[1]
+	return block[1]
 }
 
 // run runs a program in the file that the command ends with.
