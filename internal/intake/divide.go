@@ -51,7 +51,7 @@ func (r *reader) prepare() {
 	for n := range r.cells {
 		r.cells[n] = &waiting{apart: r.newSeparated()}
 	}
-	r.scope = bucket.Scope(bucket.Wave(r.CampaignID))
+	r.scope = bucket.Wave(r.CampaignID)
 }
 
 // cellOf returns the cell of a number, from 0. Invalid numbers are in the last one.
@@ -62,7 +62,7 @@ func (r *reader) cellOf(number e164.Number) int {
 	case number == 0:
 		return len(r.cells) - 1
 	}
-	return rollout.CellOf(r.scope.Of(number))
+	return rollout.CellOf(bucket.Of(r.scope, number))
 }
 
 // readLines reads lines until a cell has those of a part. It returns the cell, and after the last line one that has lines

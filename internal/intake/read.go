@@ -17,7 +17,6 @@ import (
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
 	"campaign-dispatch/internal/rollout"
-	"campaign-dispatch/internal/rollout/bucket"
 )
 
 // partWeight is the size in bytes of the values from which a part has no more messages.
@@ -34,10 +33,10 @@ type reader struct {
 	out    []int               // lines of written parts whose number can have another line, in order
 
 	cells  []*waiting
-	scope  bucket.Scope // of the cells
-	lines  int          // read so far
-	weight int          // of all cells
-	ended  bool         // all lines are read
+	scope  string // of the cells' buckets
+	lines  int    // read so far
+	weight int    // of all cells
+	ended  bool   // all lines are read
 }
 
 // read continues to read a file, until it is read or the time is over.

@@ -1,4 +1,3 @@
-// Package rollout has the plan of a campaign that goes in waves, and what its results can say.
 package rollout
 
 import (
