@@ -186,7 +186,7 @@ func (s *Service) sendable(ctx context.Context, d *decision) error {
 
 // current returns an error if the template or the time of a checked submission is no longer good.
 func (s *Service) current(ctx context.Context, sub submission.Submission) error {
-	t, err := s.Store.Template(ctx, sub.TemplateID)
+	t, err := s.template(ctx, sub)
 	t, err = campaign.OwnTemplate(sub.Tenant, t, err)
 	switch {
 	case errors.Is(err, campaign.ErrNotFound), err == nil && t.Version != sub.TemplateVersion:
@@ -195,6 +195,15 @@ func (s *Service) current(ctx context.Context, sub submission.Submission) error 
 		return ErrScheduleMissed
 	}
 	return err
+}
+
+// template returns the version of the template that a confirmed submission is sent with, and the current one for another
+// submission.
+func (s *Service) template(ctx context.Context, sub submission.Submission) (campaign.Template, error) {
+	if sub.Confirmed() {
+		return s.Store.TemplateVersion(ctx, sub.TemplateID, sub.TemplateVersion)
+	}
+	return s.Store.Template(ctx, sub.TemplateID)
 }
 
 func (s *Service) ask(ctx context.Context, d *decision) error {
@@ -380,6 +389,6 @@ func (s *Service) hours(ctx context.Context, sub submission.Submission) (reach.H
 	if err != nil || len(policy.Rules) == 0 {
 		return reach.Hours{}, err
 	}
-	t, err := s.Store.Template(ctx, sub.TemplateID)
+	t, err := s.template(ctx, sub)
 	return policy.HoursFor(t.Traffic, nil), campaign.IgnoreNotFound(err)
 }

@@ -82,7 +82,7 @@ func (s *Pages) asShown(p *web.Page, sub submission.Submission, step func() erro
 
 func (s *Pages) addStart(p *web.Page, v *view) (err error) {
 	v.Until, _ = localtime.Parse(v.NotAfter) // invalid times are refused before
-	if v.Template, err = s.template(p, v.TemplateID); err != nil {
+	if v.Template, err = s.templateOf(p, v.Submission); err != nil {
 		return err
 	}
 	return s.addHours(p, v)

@@ -115,7 +115,7 @@ type view struct {
 	submission.Submission
 	Notice         string // the key of a text, or ""
 	Template       campaign.Template
-	Changed        bool // the template has another version than the checked one
+	Changed        bool // the template has another version than the checked one, before the campaign is confirmed
 	ScheduleMissed bool // it is too late for the schedule
 	Until          time.Time
 	Minutes        int // of sending, 0 without a limit
@@ -140,7 +140,7 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 	v.Until, _ = localtime.Parse(sub.NotAfter) // invalid times are refused before
 	v.Name, v.File.Name = web.Short(sub.Name, nameWeight), web.Short(sub.File.Name, nameWeight)
 	var err error
-	if v.Template, err = s.template(p, sub.TemplateID); err != nil && !errors.Is(err, campaign.ErrNotFound) {
+	if v.Template, err = s.templateOf(p, sub); err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return err
 	}
 	v.Changed = v.Template.Version != sub.TemplateVersion
@@ -168,7 +168,7 @@ func (v view) Reviewed() bool {
 
 // complete adds what a person needs for the decision to send.
 func (s *Pages) complete(p *web.Page, v *view) (err error) {
-	if v.Minutes, err = s.minutes(p, v.Check.Findings.Accepted-v.Sending.Accepted); err != nil {
+	if v.Minutes, err = s.minutes(p, v.Totals().NotAccepted()); err != nil {
 		return err
 	}
 	if err := s.addHours(p, v); err != nil {

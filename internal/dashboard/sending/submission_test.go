@@ -88,8 +88,10 @@ func (c *company) Template(_ context.Context, of string) (campaign.Template, err
 	return campaign.Template{ID: template, Tenant: c.owner, Version: c.version, Name: "Oi", Content: content.Content{Text: c.text}}, nil
 }
 
-func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campaign.Template, error) {
-	return c.Template(ctx, of)
+func (c *company) TemplateVersion(ctx context.Context, of string, version int) (campaign.Template, error) {
+	t, err := c.Template(ctx, of)
+	t.Version = version
+	return t, err
 }
 
 func (c *company) Templates(context.Context, string) ([]campaign.Template, error) { return nil, nil }
@@ -701,6 +703,30 @@ func TestShow_TemplateChangedDuringCheck(t *testing.T) {
 	c := newCompany(t, submission.StateReady)
 	c.stored.Check.Findings.General = []string{campaign.CodeTemplateChanged}
 	says(t, c.author.Get(path), http.StatusOK, "The template was changed during the check.")
+}
+
+// The rest after a stop goes with the version that was confirmed, also if there is a newer one.
+func TestShow_TemplateChangedAfterConfirmation(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateInterrupted)
+	c.version, c.stored.Fault.Code = 2, campaign.CodeTemplateChanged
+	says(t, c.author.Get(path), http.StatusOK, "The rest can be sent with the version that was confirmed.", "Continue sending", "version 1")
+}
+
+// People whom another batch had before are counted apart from those accepted so far.
+func TestShow_InOtherBatches(t *testing.T) {
+	t.Parallel()
+	for state, said := range map[submission.State]string{
+		submission.StateSending: "accepted so far: 1 of 3", submission.StateInterrupted: "accepted so far: 1 of 3.",
+	} {
+		c := newCompany(t, state)
+		c.stored.Sending = submission.Sending{Accepted: 1}
+		if text := c.author.Get(path).Text(); strings.Contains(text, "another batch") {
+			t.Errorf("%s: the page speaks of nobody:\n%s", state, text)
+		}
+		c.stored.Sending.InOtherBatches = 2
+		says(t, c.author.Get(path), http.StatusOK, said+" 2 people were already in another batch of this campaign.")
+	}
 }
 
 // A file of one kind has the lines whose number was changed or is of another country. The file of what is left out has none.
