@@ -484,7 +484,11 @@ func (l *life) export(when string) {
 	where, s := when+", export", l.sum
 	path := l.path() + "/exports"
 	page := l.author.Get(path)
-	l.figures(where, page, "Results of the messages ("+shown(s.accepted()+s.never()), "Invalid numbers ("+shown(s.rejects))
+	if s.rejects > 0 {
+		l.figures(where, page, "Results of the messages ("+shown(s.accepted()+s.never()), "Invalid numbers ("+shown(s.rejects))
+	} else { // those of a file in waves are in its last wave
+		l.quiet(where, page, "Invalid numbers")
+	}
 	if a := l.author.Post(path, url.Values{"once": {page.Value("once")}, "kind": {"outcomes"}, "format": {"plain"}}); a.Status != http.StatusSeeOther {
 		l.t.Fatalf("%s: %d\n%s", where, a.Status, a.Text())
 	}
