@@ -420,14 +420,19 @@ func (l *life) campaign(when string) {
 	}
 	if !s.over {
 		l.figures(where, page, shown(s.states[pending])+" messages wait", shown(s.notAccepted())+" people of the file are still to be accepted")
-		l.figures(where, page, "Not sent "+shown(s.lost)+" "+shown(s.lost)+" Had opted out")
+		if s.lost > 0 { // the first wave can have nobody who opted out
+			l.figures(where, page, "Not sent "+shown(s.lost)+" "+shown(s.lost)+" Had opted out")
+		}
 		l.quiet(where, page, "Not accepted", "Cancelled before")
 		return
 	}
 	l.quiet(where, page, "wait to be sent", "still to be accepted")
 	stopped := s.states[campaign.OutcomeStopped]
 	l.figures(where, page, "Sent already: "+shown(s.sent())+". Stopped before sending: "+shown(stopped)+". People of the file who are not accepted any more: "+shown(s.never())+".")
-	l.figures(where, page, "Not sent "+shown(s.notSent())+" "+shown(stopped)+" Cancelled before sending. "+shown(s.never())+" Not accepted any more. "+shown(s.lost)+" Had opted out")
+	l.figures(where, page, "Not sent "+shown(s.notSent())+" "+shown(stopped)+" Cancelled before sending. "+shown(s.never())+" Not accepted any more.")
+	if s.lost > 0 {
+		l.figures(where, page, "Not accepted any more. "+shown(s.lost)+" Had opted out")
+	}
 }
 
 // cell returns the text of a row's cell.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +77,8 @@ func (w *inWaves) part(number, ordinal, n int) campaign.Batch {
 	w.totals = w.sub.Totals()
 	defer func() { w.totals = campaign.SubmissionTotals{} }()
 	return w.accept(w.sub.CampaignID, w.sub.Name, ordinal, n, func(b *campaign.Batch) {
-		b.Name, b.Part, b.BatchID = fmt.Sprint(number), w.sub.PartID(number), campaign.BatchID(fmt.Sprint(number))
+		b.Name, b.Part = strconv.Itoa(number), w.sub.PartID(number)
+		b.BatchID = campaign.BatchID(b.Name)
 		b.AcceptedAt, b.Due = noon.Add(w.later-2*time.Hour), noon.Add(w.later-2*time.Hour)
 	})
 }
@@ -498,8 +500,12 @@ func TestWaves_Reactions(t *testing.T) {
 		after  time.Duration // the first message
 		origin campaign.Origin
 	}{
-		{phone(1, 0), time.Minute, campaign.OriginMessage}, {phone(1, 1), 2 * time.Minute, campaign.OriginMessage}, {phone(1, 2), time.Minute, campaign.OriginHand},
-		{phone(2, 0), time.Minute, campaign.OriginMessage}, {phone(2, 1), 90 * time.Minute, campaign.OriginMessage}, {phone(7, 0), time.Minute, campaign.OriginMessage},
+		{phone(1, 0), time.Minute, campaign.OriginMessage},
+		{phone(1, 1), 2 * time.Minute, campaign.OriginMessage},
+		{phone(1, 2), time.Minute, campaign.OriginHand},
+		{phone(2, 0), time.Minute, campaign.OriginMessage},
+		{phone(2, 1), 90 * time.Minute, campaign.OriginMessage},
+		{phone(7, 0), time.Minute, campaign.OriginMessage},
 	} {
 		out = append(out, campaign.OptChange{Phone: who.phone, Out: true, At: noon.Add(who.after - 2*time.Hour), Origin: who.origin})
 	}
@@ -508,7 +514,7 @@ func TestWaves_Reactions(t *testing.T) {
 		w.must(book.Record(t.Context(), w.tenant, []campaign.OptChange{c}))
 	}
 	for n, who := range []string{phone(1, 5), phone(1, 5), phone(1, 6), phone(7, 1)} {
-		w.must(w.store.SaveReply(t.Context(), w.tenant, reaction.NewReply(noon.Add(time.Duration(n)*time.Minute-time.Hour), fmt.Sprint(n), who, "oi")))
+		w.must(w.store.SaveReply(t.Context(), w.tenant, reaction.NewReply(noon.Add(time.Duration(n)*time.Minute-time.Hour), strconv.Itoa(n), who, "oi")))
 	}
 	says(t, "the page", w.reader("pt-BR", web.RoleViewer).Get(w.path()+"/waves").Text(), "Pedidos para sair e respostas, por onda")
 	get := func(path string) string {
