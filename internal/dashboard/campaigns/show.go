@@ -180,16 +180,17 @@ func (s *Pages) complete(p *web.Page, c campaign.Campaign, v *view) (err error) 
 	return err
 }
 
-// state returns the state of the campaign, with the wave that waits.
+// state returns the state of the campaign, with the wave that can be opened: the update of a page in another state replaces
+// the form.
 func (v view) state() string {
 	key := stateKey(v.Status, v.Sum)
-	if v.Status == insight.StatusHolding {
-		key += strconv.Itoa(v.Sum.Holding)
-	}
-	if v.Waves.asks() && !v.Waves.Next.OpensFrom.IsZero() {
+	switch {
+	case !v.Waves.asks():
+		return key
+	case !v.Waves.Next.OpensFrom.IsZero():
 		key += "_closed"
 	}
-	return key
+	return key + strconv.Itoa(v.Waves.Next.Number)
 }
 
 // noted is the parameter of updates of a page whose phone shows notes.

@@ -1,6 +1,7 @@
 package campaigns
 
 import (
+	"slices"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -14,14 +15,12 @@ import (
 type reactionsPage struct {
 	campaign.Campaign
 
-	Signal       *signal // of the last wave that was opened, nil if its opt-outs are not known
-	Rows         []waveReactions
-	Before       waveReactions // before the wave of the person was sent
-	Total        waveReactions
-	OptOutsKnown bool
-	RepliesKnown bool
-	MoreReplies  bool // only the newest were read
-	Number       int  // of the last wave that was opened
+	Number      int     // of the last wave that was opened
+	Signal      *signal // of its opt-outs, nil if they are not known
+	Rows        []waveReactions
+	Before      waveReactions // before the wave of the person was sent
+	Total       waveReactions
+	MoreReplies bool // only the newest were read
 }
 
 // waveReactions are the reactions of a wave's people since it was sent.
@@ -81,17 +80,12 @@ func (l *reactionsPage) judge() {
 }
 
 func (s *Pages) addWaveOptOuts(p *web.Page, l *reactionsPage, sent []wave, all insight.Results) error {
-	for i, w := range sent {
-		l.Rows[i].OptOutsCounted = countsOptOuts(w.Results, all.At)
-		l.OptOutsKnown = l.OptOutsKnown || l.Rows[i].OptOutsCounted
-	}
-	if !l.OptOutsKnown {
+	if !slices.ContainsFunc(sent, func(w wave) bool { return countsOptOuts(w.Results, all.At) }) {
 		return nil
 	}
 	ctx := p.R.Context()
 	changes, known, err := s.OptOuts.Recent(ctx, l.Tenant)
 	if err != nil || !known {
-		l.forgetOptOuts()
 		return err
 	}
 	byBatch, err := s.Messages.OptOutsByBatch(ctx, l.ID, all.First, changes)
@@ -99,7 +93,7 @@ func (s *Pages) addWaveOptOuts(p *web.Page, l *reactionsPage, sent []wave, all i
 	l.Total.OptOutsCounted = true
 	for i, w := range sent {
 		since, before := split(w, byBatch, at)
-		l.Rows[i].OptOuts = len(since)
+		l.Rows[i].OptOuts, l.Rows[i].OptOutsCounted = len(since), countsOptOuts(w.Results, all.At)
 		l.Before.OptOuts += len(before)
 		l.Total.OptOuts += len(since) + len(before)
 		l.Total.OptOutsCounted = l.Total.OptOutsCounted && l.Rows[i].OptOutsCounted
@@ -107,18 +101,8 @@ func (s *Pages) addWaveOptOuts(p *web.Page, l *reactionsPage, sent []wave, all i
 	return err
 }
 
-func (l *reactionsPage) forgetOptOuts() {
-	l.OptOutsKnown = false
-	for i := range l.Rows {
-		l.Rows[i].OptOutsCounted = false
-	}
-}
-
 func (s *Pages) addWaveReplies(p *web.Page, l *reactionsPage, sent []wave, all insight.Results) error {
-	for i, w := range sent {
-		l.Rows[i].RepliesCounted = countsReplies(w.Results)
-	}
-	if l.RepliesKnown = countsReplies(all); !l.RepliesKnown {
+	if !countsReplies(all) {
 		return nil
 	}
 	ctx := p.R.Context()
@@ -131,12 +115,12 @@ func (s *Pages) addWaveReplies(p *web.Page, l *reactionsPage, sent []wave, all i
 	at := func(r reaction.Reply) time.Time { return r.At }
 	l.Total.RepliesCounted = true
 	for i, w := range sent {
+		l.Rows[i].RepliesCounted = true
 		since, before := split(w, byBatch, at)
 		l.Rows[i].Replied = peopleOf(since)
 		early := peopleOf(append(before, since...)) - l.Rows[i].Replied
 		l.Before.Replied += early
 		l.Total.Replied += l.Rows[i].Replied + early
-		l.Total.RepliesCounted = l.Total.RepliesCounted && l.Rows[i].RepliesCounted
 	}
 	return err
 }

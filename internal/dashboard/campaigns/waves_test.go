@@ -360,6 +360,7 @@ func TestWaves_Stop(t *testing.T) {
 	a := w.reader("en", web.RoleAuthor).Get(w.path() + "/waves/stop")
 	says(t, "the question", a.Text(), "If you discard the rest of “Natal”:", "Wave 2 cannot be opened any more. People to whom nothing is sent: 9,000.")
 	says(t, "the question", a.Body, `action="/dashboard/submissions/`+w.sub.CampaignID+`/cancel"`)
+	says(t, "the row", w.reader("en", web.RoleAuthor).Get(w.path()+"/row").Text(), "Waits for you: wave 2 of 3")
 	w.sub = w.sub.Close(submission.StateDiscarded)
 	w.save()
 	_, err := w.store.EndParts(t.Context(), w.sub.ID)
@@ -375,9 +376,10 @@ func TestWaves_Stop(t *testing.T) {
 	if a := w.reader("en", web.RoleAuthor).Get(w.path() + "/waves/stop"); a.Status != http.StatusConflict {
 		t.Errorf("the question gets %d", a.Status)
 	}
-	w.later = 2 * time.Minute
-	if text := w.reader("en", web.RoleAuthor).Get(campaigns.Path).Text(); strings.Contains(text, "Waits for you: ") {
-		t.Errorf("the list says %s", text)
+	for _, path := range []string{campaigns.Path, w.path() + "/row"} {
+		if text := w.reader("en", web.RoleAuthor).Get(path).Text(); strings.Contains(text, "Waits for you: ") {
+			t.Errorf("%s says %s", path, text)
+		}
 	}
 }
 
@@ -461,6 +463,16 @@ func TestWaves_Update(t *testing.T) {
 	if strings.Contains(a.Body, `id="next-wave"`) {
 		t.Error("the update replaces the form")
 	}
+	stopped := w.sub
+	stopped.State, stopped.Fault = submission.StateInterrupted, submission.Fault{Code: "file_gone"}
+	stopped, err := w.store.SaveSubmission(t.Context(), stopped)
+	w.must(err)
+	if a := part.Get(path); !strings.Contains(a.Body, `<div id="next-wave" hx-swap-oob="true">`) || strings.Contains(a.Body, `name="reason"`) {
+		t.Error("the update keeps the form of a wave that cannot be opened")
+	}
+	stopped.State, stopped.Fault = submission.StateHolding, submission.Fault{}
+	_, err = w.store.SaveSubmission(t.Context(), stopped)
+	w.must(err)
 	w.open(who, "2", "fine")
 	a = part.Get(path)
 	says(t, "the update", a.Body, `<div id="next-wave" hx-swap-oob="true">`)
