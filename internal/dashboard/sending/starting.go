@@ -109,6 +109,9 @@ func (s *Pages) sent(p *web.Page, sub submission.Submission) error {
 	if starts := s.confirmed(p, sub); !starts.IsZero() {
 		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(starts))
 	}
+	if wave := sub.Sending.Wave(); wave > 0 {
+		return p.Done(pathOf(sub), "sending.wave_started", sub.Name, p.Number(wave))
+	}
 	return p.Done(pathOf(sub), "sending.started", sub.Name)
 }
 

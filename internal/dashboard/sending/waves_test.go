@@ -229,7 +229,7 @@ func TestWaves_Change(t *testing.T) {
 	page := c.author.Follow(a)
 	says(t, page, http.StatusOK,
 		"Ondas da campanha “Natal” mudadas", "20.012 pessoas recebem primeiro. As outras 1.979.988 esperam", "Onda 2 180.000 9% 21/11/2037 09:15", "15 minutos depois que ela começa",
-		"Onda 3 300.000 15% 22/11/2037 10:00", "Não antes de 22/11/2037 10:00", "Onda 5 999.988 50% 23/11/2037 18:30", "Confirmar 5 ondas",
+		"Onda 3 300.000 15% 22/11/2037 10:00", "Não antes de 22/11/2037 10:00", "Onda 4 500.000 25% 22/11/2037 10:15", "Onda 5 999.988 50% 23/11/2037 18:30", "Confirmar 5 ondas",
 	)
 	for _, entered := range []string{
 		`<option value="100" selected>`, `name="until-5000" value="yes" checked`, `value="15m0s" selected`, `value="2037-11-22T10:00"`, `value="2037-11-23T18:30"`,
@@ -449,12 +449,13 @@ func TestWaves_Interrupted(t *testing.T) {
 	page := c.author.Get(path)
 	says(t, page, http.StatusOK, "O envio parou.", "Onda 2 de 3: faltam 170.000 de 190.000 pessoas desta onda. As outras 1.799.988 esperam", "Continuar a onda 2",
 		"Não enviar o resto nem as próximas ondas")
-	without(t, page, "recebem primeiro", "Mudar as ondas")
+	without(t, page, "recebem primeiro", "Mudar as ondas", "submission.", "sending.")
 	c.opened(1, 48, 1_500_003)
 	page = c.author.Get(path)
 	says(t, page, http.StatusOK, "Onda 3 de 3: faltam 500.000 de 1.799.988 pessoas desta onda.", "Continuar a onda 3", "Não enviar o resto")
 	without(t, page, "esperam", "próximas ondas")
-	c.author.Post(path+"/confirm", url.Values{"hash": {c.stored.Shown()}})
+	a := c.author.Post(path+"/confirm", url.Values{"hash": {c.stored.Shown()}})
+	says(t, c.author.Follow(a), http.StatusOK, "A onda 3 da campanha “Natal” está sendo enviada.")
 	if c.stored.State != submission.StateSending || c.stored.Sending.Wave() != 3 {
 		t.Errorf("continued: %s, wave %d", c.stored.State, c.stored.Sending.Wave())
 	}
