@@ -183,7 +183,7 @@ func TestWaves_Hours(t *testing.T) {
 	c.stored.Check.Findings.Zones = map[window.Zone]int{window.SaoPaulo: millions - 5, window.RioBranco: 5}
 	page := c.author.Get(path)
 	says(t, page, http.StatusOK,
-		"Início 21/11/2037 10:00", "Onda 1 10.012 0,5% 21/11/2037 10:00", "Onda 2 190.000 9,5% 21/11/2037 14:00", "Onda 3 1.799.988 90% 24/11/2037 09:00",
+		"Início 21/11/2037 10:00", "Sul, Sudeste, Goiás e DF: 10.012, às 10:00", "Onda 1 10.012 0,5% 21/11/2037 10:00", "Onda 2 190.000 9,5% 21/11/2037 14:00", "Onda 3 1.799.988 90% 24/11/2037 09:00",
 		"Acre: 5, às 09:00 de lá", "Sem envio em feriado: 23/11 (Dia da Cidade).", "Confirmar 3 ondas e agendar a primeira para 10.012 pessoas",
 	)
 	without(t, page, "sem horário antes do prazo")
