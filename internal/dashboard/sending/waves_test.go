@@ -33,6 +33,10 @@ func (r planRows) Template(ctx context.Context, id string) (campaign.Template, e
 	return r.c.Template(ctx, id)
 }
 
+func (r planRows) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
+	return r.c.TemplateVersion(ctx, id, version)
+}
+
 func (r planRows) Submission(ctx context.Context, of campaign.ID) (submission.Submission, error) {
 	return r.c.Submission(ctx, of)
 }
@@ -431,7 +435,7 @@ func TestWaves_Sending(t *testing.T) {
 	c := newPlanned(t, submission.StateSending)
 	c.author.Language = "pt-BR"
 	c.opened(2, 4, 30_000)
-	c.stored.Sending.Erased = 15
+	c.stored.Sending.Erased, c.stored.Sending.InOtherBatches = 5, 10
 	says(t, c.author.Get(path), http.StatusOK, "5%", "Pessoas do arquivo já aceitas: 30.000 de 2.000.003",
 		"Onda 2 de 3: faltam 170.000 de 190.000 pessoas desta onda. As outras 1.799.988 esperam: nada vai para elas sem alguém abrir a próxima onda.")
 	part := c.author
