@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"regexp"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/rollout"
 	"campaign-dispatch/localstack/testsize"
 )
 
@@ -104,12 +104,11 @@ func TestSubmission_Large(t *testing.T) {
 	began := time.Now()
 	reading := i.follow(path, regexp.MustCompile(`[\d,]+ lines checked`), func(p page) bool { return strings.Contains(p.body, "What will be sent") })
 	read := time.Since(began)
-	hash := hashField.FindStringSubmatch(i.shows(path, "Repeated number: an earlier line has it").body)
-	if hash == nil {
-		t.Fatal("the campaign cannot be confirmed")
-	}
+	i.shows(path, "Repeated number: an earlier line has it")
+	i.atOnce(path)
+	form := i.checked(path)
 	began = time.Now()
-	i.send(path+"/confirm", url.Values{"hash": {hash[1]}})
+	i.send(path+"/confirm", form)
 	sending := i.follow(path, regexp.MustCompile(`accepted so far: [\d,]+ of [\d,]+`), func(p page) bool { return strings.HasPrefix(p.url.Path, "/dashboard/campaigns") })
 	took, peak := time.Since(began), i.c.peakMemory("INTAKE_FUNCTION")
 	t.Logf("%d lines, %d MB of %s: checked in %v, at most %v without progress; accepted in %v, at most %v; %d MiB",
@@ -126,12 +125,35 @@ func TestSubmission_Large(t *testing.T) {
 	for _, b := range all.Batches {
 		accepted += b.Accepted
 	}
-	if accepted != lines-1 || len(all.Batches) != (lines-1+campaign.MaxMessages-1)/campaign.MaxMessages {
+	if accepted != lines-1 || len(all.Batches) != partsOf(all.Submission.Cells, lines-1) {
 		t.Errorf("%d messages in %d batches, want %d: a campaign has each number once", accepted, len(all.Batches), lines-1)
+	}
+	if divided := lines-1 >= rollout.ProposedFrom; divided != (len(all.Submission.Cells) > 0) || all.Submission.Cells.Waves() > 0 {
+		t.Errorf("the file of %d people has the cells %s, want them only of a large file, and no waves", lines-1, all.Submission.Cells)
 	}
 	if sends {
 		i.sends(all, lines-1)
 	}
+}
+
+// atOnce chooses that a campaign goes at once, if its file has so many people that it would go in waves.
+func (i *submitter) atOnce(path string) {
+	i.t.Helper()
+	if form := i.checked(path); strings.Contains(i.shows(path, "What will be sent").body, `name="plan"`) {
+		form.Set("plan", "once")
+		i.send(path+"/waves", form)
+	}
+}
+
+// partsOf returns the number of batches of a file: those of each cell, or of a file without cells.
+func partsOf(cells campaign.Cells, people int) (parts int) {
+	for _, cell := range cells {
+		parts += cell.Parts
+	}
+	if len(cells) > 0 {
+		return parts
+	}
+	return (people + campaign.MaxMessages - 1) / campaign.MaxMessages
 }
 
 // sends waits until a campaign is sent, and checks that the provider has each number once.
