@@ -187,7 +187,11 @@ type Batch struct {
 	Test bool
 	// Part identifies the part of a campaign that the batch is, "" for other batches. A repeated
 	// call with the same part is recognized by it.
-	Part     string
+	Part string
+	// InOtherBatches is the number of people of the part who have no message in it, because an earlier batch of the campaign
+	// holds their number. It is set on acceptance and never changes.
+	InOtherBatches int
+
 	ClosedAt time.Time // when the batch was completed, zero if it was not
 	Classes  Classes
 	Prices   Prices // as accepted, zero if there were none

@@ -31,16 +31,27 @@ func (c Cells) String() string {
 func ParseCells(text string) Cells {
 	var all Cells
 	for _, field := range strings.Fields(text) {
-		var numbers [3]int
-		for n, digits := range strings.SplitN(field, ":", len(numbers)) {
-			var err error
-			if numbers[n], err = strconv.Atoi(digits); err != nil {
-				return nil
-			}
+		cell, ok := parseCell(strings.Split(field, ":"))
+		if !ok {
+			return nil
 		}
-		all = append(all, Cell{numbers[0], numbers[1], numbers[2]})
+		all = append(all, cell)
 	}
 	return all
+}
+
+func parseCell(numbers []string) (c Cell, ok bool) {
+	of := []*int{&c.Until, &c.Parts, &c.Wave}
+	if len(numbers) != len(of) {
+		return c, false
+	}
+	for n, digits := range numbers {
+		var err error
+		if *of[n], err = strconv.Atoi(digits); err != nil {
+			return c, false
+		}
+	}
+	return c, true
 }
 
 // Place returns the cell of a part and its number in the cell, both from 0 and 1. The part is numbered from 1. ok is false

@@ -160,7 +160,7 @@ func (c Campaign) Find(name string) (BatchProgress, bool) {
 // for a campaign without a file. Batches of the API are not counted.
 //
 //	Lines  = Invalid + Faulty + Repeated + People
-//	People = Erased + NotAccepted + Accepted
+//	People = Erased + InOtherBatches + NotAccepted + Accepted
 type SubmissionTotals struct {
 	Lines    int // that are not empty
 	Invalid  int // lines with an invalid number
@@ -171,6 +171,8 @@ type SubmissionTotals struct {
 
 	Erased   int // people of the parts so far who were erased before their part was accepted
 	Accepted int // messages of the accepted parts
+	// InOtherBatches are the people of the parts so far whose number another batch of the campaign had before.
+	InOtherBatches int
 	// PartsToCome is the number of parts that are still to be accepted. It is 0 after a
 	// cancellation, and after the rest of the file was discarded.
 	PartsToCome int
@@ -187,7 +189,9 @@ type SubmissionTotals struct {
 func (t SubmissionTotals) Known() bool { return t.Lines > 0 }
 
 // NotAccepted returns the number of people who have no message. Their parts are still to be accepted, or never will be.
-func (t SubmissionTotals) NotAccepted() int { return t.People - t.Erased - t.Accepted }
+func (t SubmissionTotals) NotAccepted() int {
+	return t.People - t.Erased - t.InOtherBatches - t.Accepted
+}
 
 // ToCome returns the number of people whose parts are still to be accepted.
 func (t SubmissionTotals) ToCome() int {
@@ -214,11 +218,13 @@ func (t SubmissionTotals) PartsNotAccepted() []int {
 	return left
 }
 
-// WithPart returns the totals after the next part, which had people when it was checked. accepted
-// is the number of its messages, 0 for a part that erasures have left empty.
-func (t SubmissionTotals) WithPart(people, accepted int) SubmissionTotals {
-	t.Erased += people - accepted
+// WithPart returns the totals after the next part, which had people when it was checked. accepted is the number of its
+// messages, and inOtherBatches that of the people who are left out because another batch has them. Both are 0 for a part
+// that erasures have left empty.
+func (t SubmissionTotals) WithPart(people, accepted, inOtherBatches int) SubmissionTotals {
+	t.Erased += people - accepted - inOtherBatches
 	t.Accepted += accepted
+	t.InOtherBatches += inOtherBatches
 	t.PartsToCome--
 	t.PartsDone++
 	return t

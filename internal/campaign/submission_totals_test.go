@@ -23,10 +23,11 @@ type fileCampaign struct {
 	ofParts              int // messages of the batches of parts
 }
 
-// filePart is a part of a file. Erasures lower left, until it is accepted.
+// filePart is a part of a file. Until it is accepted, erasures lower left and others, and other batches of the campaign reach
+// people of left, who are then in others.
 type filePart struct {
-	people, left int
-	counted      bool
+	people, left, others int
+	counted              bool
 }
 
 var fileUntil = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
@@ -50,8 +51,8 @@ func newFileCampaign(random *rand.Rand) *fileCampaign {
 // send sends a part as it is, again or for the first time.
 func (c *fileCampaign) send(part int, before campaign.SubmissionTotals) {
 	p := &c.parts[part]
-	after := before.WithPart(p.people, p.left)
-	begun := c.stored.Known() || p.left > 0
+	after := before.WithPart(p.people, p.left, p.others)
+	begun := c.stored.Known() || p.left+p.others > 0
 	if c.cancelled || !begun || !c.stored.Takes(after) {
 		return
 	}
@@ -78,18 +79,27 @@ func (c *fileCampaign) step() {
 	case 2:
 		c.discarded = c.discarded || c.random.IntN(4) == 0
 	case 3: // a person is erased from a part that is not accepted
-		if p := &c.parts[c.random.IntN(len(c.parts))]; !p.counted && p.left > 0 {
+		switch p := &c.parts[c.random.IntN(len(c.parts))]; {
+		case p.counted:
+		case p.left > 0:
 			p.left--
+		case p.others > 0:
+			p.others--
 		}
-	case 4:
-		if !c.cancelled {
-			c.addBatch(1 + c.random.IntN(3))
+	case 4: // a batch of the API, which may reach people of a part
+		if c.cancelled {
+			break
 		}
+		if p := &c.parts[c.random.IntN(len(c.parts))]; !p.counted {
+			reached := c.random.IntN(p.left + 1)
+			p.left, p.others = p.left-reached, p.others+reached
+		}
+		c.addBatch(1 + c.random.IntN(3))
 	default:
 		if c.next < len(c.parts) && !c.discarded {
 			p := c.parts[c.next]
 			c.send(c.next, c.file)
-			c.before, c.file = c.file, c.file.WithPart(p.people, p.left)
+			c.before, c.file = c.file, c.file.WithPart(p.people, p.left, p.others)
 			c.next++
 		}
 	}
@@ -116,21 +126,21 @@ func (c *fileCampaign) check(t *testing.T) {
 	if !s.Known() {
 		return
 	}
-	erased, accepted, rest := 0, 0, 0
+	erased, others, accepted, rest := 0, 0, 0, 0
 	for i, p := range c.parts {
 		if i < c.counted() {
-			erased, accepted = erased+p.people-p.left, accepted+p.left
+			erased, others, accepted = erased+p.people-p.left-p.others, others+p.others, accepted+p.left
 		} else {
 			rest += p.people
 		}
 	}
-	if s.Erased != erased || s.Accepted != accepted || s.NotAccepted() != rest || s.Accepted != c.ofParts {
-		t.Fatalf("%+v with %d not accepted; want %d erased, %d accepted (messages of parts %d), %d not", s, s.NotAccepted(), erased, accepted, c.ofParts, rest)
+	if s.Erased != erased || s.InOtherBatches != others || s.Accepted != accepted || s.NotAccepted() != rest || s.Accepted != c.ofParts {
+		t.Fatalf("%+v with %d not accepted; want %d erased, %d in other batches, %d accepted (messages of parts %d), %d not", s, s.NotAccepted(), erased, others, accepted, c.ofParts, rest)
 	}
 	if left := len(s.PartsNotAccepted()); s.PartsDone != c.counted() || s.PartsToCome == 0 && left != len(c.parts)-c.counted() || s.PartsToCome > 0 && left > 0 {
 		t.Fatalf("%+v with %d parts left, after %d of %d", s, left, c.counted(), len(c.parts))
 	}
-	if s.Lines != s.Invalid+s.Faulty+s.Repeated+s.People || s.People != s.Erased+s.NotAccepted()+s.Accepted || s.NotAccepted() != s.ToCome()+s.NeverAccepted() {
+	if s.Lines != s.Invalid+s.Faulty+s.Repeated+s.People || s.People != s.Erased+s.InOtherBatches+s.NotAccepted()+s.Accepted || s.NotAccepted() != s.ToCome()+s.NeverAccepted() {
 		t.Fatalf("%+v does not add up", s)
 	}
 	shown := campaign.Campaign{Batches: c.batches, Submission: s}

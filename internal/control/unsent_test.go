@@ -34,7 +34,7 @@ func (d *service) firstPart(sub submission.Submission) error {
 	}
 	_, _ = rand.Read(b.Key[:])
 	return d.store.Accept(d.t.Context(), acceptance.Command{
-		Batch: b, Campaign: sub.Name, Ordinal: 1, Packed: []byte{0}, CreatedAt: noon, Submission: sub.Totals().WithPart(2, 2),
+		Batch: b, Campaign: sub.Name, Ordinal: 1, Packed: []byte{0}, CreatedAt: noon, Submission: sub.Totals().WithPart(2, 2, 0),
 	}, rand.Text())
 }
 

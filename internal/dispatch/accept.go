@@ -28,6 +28,7 @@ type staged struct {
 	done            bool
 	templateVersion int
 	sorted          []int // request.sorted of the payload
+	elsewhere       []int // call.elsewhere of the payload
 	batchKey        campaign.BatchKey
 	payloadKey      string
 	errorsName      string
@@ -76,7 +77,7 @@ func (s *Service) acceptance(c *call, state acceptance.State) acceptance.Command
 		Batch:     s.batch(c),
 		Campaign:  c.req.name.value,
 		Ordinal:   1,
-		Packed:    c.numbers.Pack(),
+		Packed:    c.stored().Pack(),
 		CreatedAt: c.now,
 		AskedBy:   c.asked.AskedBy,
 	}
@@ -86,7 +87,7 @@ func (s *Service) acceptance(c *call, state acceptance.State) acceptance.Command
 	}
 	a.Limits = c.bill.reserve(&a.Batch)
 	if c.asked.Totals.Known() {
-		a.Submission = c.asked.Totals.WithPart(c.asked.People, a.Batch.Accepted)
+		a.Submission = c.asked.Totals.WithPart(c.asked.People, a.Batch.Accepted, a.Batch.InOtherBatches)
 	}
 	if state.Meta != nil {
 		a.Ordinal, a.CreatedAt, a.Moves = state.Meta.Batches+1, state.Meta.CreatedAt, state.Meta.Move.Revision
@@ -113,7 +114,8 @@ func (s *Service) batch(c *call) campaign.Batch {
 		Payload:         c.staged.payloadKey,
 		Offsets:         c.staged.offsets,
 		Accepted:        c.staged.accepted,
-		Rejected:        len(c.req.messages) - c.staged.accepted,
+		Rejected:        c.req.rejected(),
+		InOtherBatches:  len(c.elsewhere),
 		AcceptedAt:      c.now,
 		Due:             c.times.due,
 		NotAfter:        c.times.notAfter,
@@ -135,9 +137,9 @@ func (s *Service) batch(c *call) campaign.Batch {
 }
 
 // stage writes the payload, the error file and a client's long answer to S3 concurrently. A
-// retry after a lost race reuses the objects unless the template or the order of the messages has changed.
+// retry after a lost race reuses the objects unless the template, the messages or their order have changed.
 func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error {
-	if c.staged.done && c.staged.templateVersion == t.Version && slices.Equal(c.staged.sorted, c.req.sorted) {
+	if c.isStaged(t) {
 		return nil
 	}
 	s.discard(ctx, c)
@@ -148,7 +150,7 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		puts.Go(func() error { return s.Blobs.Put(ctx, key, body, contentType) })
 	}
 	rejected := c.req.rejected()
-	if c.staged.accepted = len(c.req.messages) - rejected; c.staged.accepted > 0 {
+	if c.staged.accepted = c.req.countAccepted(); c.staged.accepted > 0 {
 		body, offsets := encode(c.req, t.Variables())
 		c.staged.offsets = offsets
 		put(c.staged.payloadKey, body, "application/octet-stream")
@@ -163,6 +165,12 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 	}
 	c.staged.done = true
 	return puts.Wait()
+}
+
+// isStaged reports whether the objects of the call as it is now are written.
+func (c *call) isStaged(t campaign.Template) bool {
+	s := &c.staged
+	return s.done && s.templateVersion == t.Version && slices.Equal(s.sorted, c.req.sorted) && slices.Equal(s.elsewhere, c.elsewhere)
 }
 
 // stageAnswer encodes the answer to a client. A long one that can be repeated becomes an object.
@@ -185,6 +193,7 @@ func (c *call) newKeys(templateVersion int) {
 	c.staged = staged{
 		templateVersion: templateVersion,
 		sorted:          c.req.sorted,
+		elsewhere:       c.elsewhere,
 		batchKey:        campaign.BatchKey(random.Bytes(10)),
 		errorsName:      random.Token(32) + ".csv",
 		payloadKey:      "payloads/" + c.tenant + "/" + c.req.id() + "/" + random.Token(16),

@@ -29,10 +29,13 @@ type Call struct {
 	campaign.ID
 	Name, TemplateID, Batch string
 	Schedule, NotAfter      string // "" for none
-	TemplateVersion         int    // the only one to accept, 0 for any
+	// TemplateVersion is the only version to accept, 0 for the current one. A part is accepted with it, also if
+	// there is a newer one since. A check, and a call that is not a part, find a fault then.
+	TemplateVersion int
 	// Part identifies a part of a campaign, "" for a call that is not one. A part that was
 	// accepted before is accepted again without effect, whatever the call contains meanwhile. A
-	// part of a rescheduled campaign has the campaign's time in place of its Schedule; without a
+	// part is accepted without the messages whose numbers earlier batches of the campaign hold; a
+	// check finds faults in them. A part of a rescheduled campaign has the campaign's time in place of its Schedule; without a
 	// Schedule, it goes at once, but not before the campaign's time.
 	Part string
 	// Totals are the totals of the file before a part, and People the people of the part when it
@@ -80,7 +83,12 @@ type Rejection struct {
 }
 
 // Receipt is the result of an accepted call.
-type Receipt struct{ Accepted, Rejected int }
+type Receipt struct {
+	Accepted, Rejected int
+	// InOtherBatches is the number of messages that a part was accepted without, because earlier batches of the campaign
+	// hold their numbers.
+	InOtherBatches int
+}
 
 // Refusal is the error of a call that was not accepted. Nothing was changed.
 type Refusal struct {
@@ -113,11 +121,12 @@ func (s *Service) Check(ctx context.Context, asked Call) (v Verdict, err error) 
 // been accepted.
 func (s *Service) Accept(ctx context.Context, asked Call) (r Receipt, err error) {
 	c := s.newCall(asked)
+	c.confirmed = asked.Part != ""
 	err = s.settle(ctx, c, func(state acceptance.State, earlier numberset.Set) (err error) {
 		var done bool
 		if r, done = c.receipt(state); !done {
 			err = s.decide(ctx, c, state, earlier)
-			r = Receipt{c.staged.accepted, len(c.req.messages) - c.staged.accepted}
+			r = Receipt{c.staged.accepted, c.req.rejected(), len(c.elsewhere)}
 		}
 		return err
 	})
@@ -141,7 +150,7 @@ func (c *call) receipt(state acceptance.State) (r Receipt, done bool) {
 	if c.asked.Part == "" || b == nil || b.Part != c.asked.Part {
 		return r, false
 	}
-	return Receipt{b.Accepted, b.Rejected}, true
+	return Receipt{b.Accepted, b.Rejected, b.InOtherBatches}, true
 }
 
 func (c *call) verdict(state acceptance.State, found faults) Verdict {

@@ -241,6 +241,49 @@ func TestAccept_TemplateVersion(t *testing.T) {
 	}
 }
 
+// A part is accepted with the version that was confirmed: its variables, price, hours and suggestions. A check finds that
+// there is a newer one.
+func TestAccept_PartTemplateVersion(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.billing("1.00", "")
+	b.putRule() // for promotion
+	_, err := b.store.PutTemplate(t.Context(), campaign.Template{
+		ID: b.plain, Tenant: b.tenant, Name: "T", Traffic: campaign.Transaction,
+		Content: content.Content{Text: "Oi {{nome}}", Suggestions: content.Replies("Sim")},
+	})
+	b.must(err)
+	call := b.asked(func(c *dispatch.Call) { c.Part, c.TemplateVersion = "check 1, part 1", 1 })
+	v, err := b.Check(t.Context(), call)
+	if diff := cmp.Diff([]string{"template_changed"}, codesOf(v.Faults)); err != nil || diff != "" {
+		t.Errorf("checked (-want +got):\n%s%v", diff, err)
+	}
+	_, err = b.Accept(t.Context(), call)
+	b.must(err)
+	got, err := b.store.Batch(t.Context(), b.handoffs.batches[0].BatchRef)
+	b.must(err)
+	if got.TemplateVersion != 1 || got.Classes.Basic != 1 || len(got.TapKey) > 0 || len(got.Zones) != 1 {
+		t.Errorf("accepted with version %d, %d basic, %d zones, suggestions %t", got.TemplateVersion, got.Classes.Basic, len(got.Zones), len(got.TapKey) > 0)
+	}
+}
+
+// A part without a version of its tenant's template is refused, as before.
+func TestAccept_PartTemplateMissing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for code, change := range map[string]func(c *dispatch.Call){
+		"template_not_found":         func(c *dispatch.Call) { c.TemplateVersion = 2 },
+		"template_of_another_tenant": func(c *dispatch.Call) { c.Tenant = "another-tenant" },
+	} {
+		call := b.asked(func(c *dispatch.Call) { c.Part, c.TemplateVersion = "check 1, part 1", 1 })
+		change(&call)
+		_, err := b.Accept(t.Context(), call)
+		if diff := cmp.Diff([]string{code}, refused(t, err)); diff != "" {
+			t.Errorf("faults (-want +got):\n%s", diff)
+		}
+	}
+}
+
 // All faults are found by message, not only those that an answer has room for.
 func TestCheck_ManyFaults(t *testing.T) {
 	t.Parallel()

@@ -55,12 +55,14 @@ type call struct {
 	tenant     string
 	client     *client // nil for a call of a page or a worker
 	asked      Call    // of a page or a worker
+	confirmed  bool    // it accepts a part, of a campaign that a person has confirmed
 	now        time.Time
 	req        *request
 	faults     faults // found in the request alone
 	times      times
 	timeFaults faults
-	numbers    numberset.Set  // accepted numbers
+	numbers    numberset.Set  // valid numbers
+	elsewhere  []int          // indexes of the messages that a part is accepted without, see message.elsewhere
 	zones      []window.Count // of the stored messages, nil if no send window applies
 	day        string         // in whose budget the call is booked, by the rows that were read last
 	bill       bill
@@ -135,6 +137,9 @@ func (c *call) query() acceptance.Query {
 		BatchID: campaign.BatchID(c.req.batch.value),
 		Month:   campaign.MonthOf(cmp.Or(c.day, localtime.Day(c.times.due))),
 	}
+	if c.confirmed {
+		q.TemplateVersion = c.asked.TemplateVersion
+	}
 	if c.client != nil {
 		q.ClientID, q.IdempotencyKey = c.client.id, c.client.key
 	}
@@ -142,8 +147,8 @@ func (c *call) query() acceptance.Query {
 }
 
 // loadState reads the rows that the call depends on. It also returns the
-// subset of the call's numbers that earlier batches contain. A part has the times of the
-// campaign as read from then on. The day of the call depends on the rows: if it is in another month than
+// subset of the call's numbers that earlier batches contain; a part is accepted without them instead. A part has the times
+// of the campaign as read from then on. The day of the call depends on the rows: if it is in another month than
 // the budget that was read with them, all are read again.
 func (s *Service) loadState(ctx context.Context, c *call) (acceptance.State, numberset.Set, error) {
 	q := c.query()
@@ -155,27 +160,55 @@ func (s *Service) loadState(ctx context.Context, c *call) (acceptance.State, num
 		if err != nil {
 			return state, nil, err
 		}
+		earlier, complete, err := s.findEarlier(id, state, c.numbers)
+		if err != nil {
+			return state, nil, err
+		}
 		if c.asked.Part != "" {
 			s.setTimes(c, state.Meta)
+		}
+		if c.confirmed {
+			c.leaveOut(earlier)
+			earlier = nil
 		}
 		c.day = c.bookedOn(state)
 		if month := campaign.MonthOf(c.day); month != q.Month {
 			q.Month = month
 			continue
 		}
-		if state.Meta == nil && state.NameOwner != "" && state.NameOwner == q.CampaignID {
-			continue // the campaign was created between the reads of its rows
+		if complete {
+			return state, earlier, nil
 		}
-		if state.Meta == nil {
-			return state, nil, nil
-		}
-		earlier, complete, err := s.SeenNumbers.Find(id, *state.Meta, state.Sets, c.numbers)
-		if err != nil || complete {
-			return state, earlier, err
-		}
-		q.Consistent = true
+		q.Consistent = q.Consistent || state.Meta != nil
 	}
 	return acceptance.State{}, nil, fmt.Errorf("campaign %s: %w", id.CampaignID, errIncomplete)
+}
+
+// findEarlier returns the numbers that earlier batches contain. complete is false if the rows do not match.
+func (s *Service) findEarlier(id campaign.ID, state acceptance.State, numbers numberset.Set) (earlier numberset.Set, complete bool, err error) {
+	if state.Meta == nil { // the campaign may have been created between the reads of its rows
+		return nil, state.NameOwner == "" || state.NameOwner != id.CampaignID, nil
+	}
+	return s.SeenNumbers.Find(id, *state.Meta, state.Sets, numbers)
+}
+
+// leaveOut leaves out the messages of a part whose numbers earlier batches contain, and no others.
+func (c *call) leaveOut(earlier numberset.Set) {
+	for _, i := range c.elsewhere {
+		c.req.messages[i].elsewhere = false
+	}
+	c.elsewhere, c.req.sorted = messagesWith(c.req, earlier), nil
+	for _, i := range c.elsewhere {
+		c.req.messages[i].elsewhere = true
+	}
+}
+
+// stored returns the numbers of the messages that the call's batch has.
+func (c *call) stored() numberset.Set {
+	if len(c.elsewhere) == 0 {
+		return c.numbers
+	}
+	return c.req.numbers()
 }
 
 // maxReads is the maximum number of reads of a call's rows while they and the sets show

@@ -44,8 +44,7 @@ func price(c *call, snapshot acceptance.State) bill {
 		return bill{}
 	}
 	b := bill{known: true, classes: c.req.classes(*t), prices: snapshot.Billing.Prices}
-	accepted := len(c.req.messages) - c.req.rejected()
-	b.counts = campaign.ClassCounts{Basic: b.classes.Basic, Single: accepted - b.classes.Basic}
+	b.counts = campaign.ClassCounts{Basic: b.classes.Basic, Single: c.req.countAccepted() - b.classes.Basic}
 	if snapshot.Billing.Limited() && b.cost() > 0 {
 		b.budget = &campaign.Budget{
 			Date: c.day, Cost: b.cost(), Limits: snapshot.Billing.Limits, Used: snapshot.Reserved.On(c.day),

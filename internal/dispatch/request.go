@@ -49,9 +49,13 @@ type message struct {
 	phone     []byte
 	uid       []byte
 	number    e164.Number
-	rejection *e164.Rejection // nil for an accepted number
+	rejection *e164.Rejection // nil for a valid number
+	elsewhere bool            // an earlier batch holds the number, and the part goes without the message
 	vars      [2]int          // range in request.vars
 }
+
+// accepted reports whether the call's batch has the message.
+func (m *message) accepted() bool { return m.rejection == nil && !m.elsewhere }
 
 type variable struct {
 	value []byte
@@ -82,7 +86,7 @@ func (q *request) varsOf(i int) []variable {
 func (q *request) numbers() numberset.Set {
 	numbers := make([]e164.Number, 0, len(q.messages))
 	for i := range q.messages {
-		if m := &q.messages[i]; m.rejection == nil {
+		if m := &q.messages[i]; m.accepted() {
 			numbers = append(numbers, m.number)
 		}
 	}
@@ -96,12 +100,23 @@ func (q *request) accepted(yield func(i int) bool) {
 		return
 	}
 	for i := range q.messages {
-		if q.messages[i].rejection == nil && !yield(i) {
+		if q.messages[i].accepted() && !yield(i) {
 			return
 		}
 	}
 }
 
+// countAccepted returns the number of messages that the call's batch has.
+func (q *request) countAccepted() (n int) {
+	for i := range q.messages {
+		if q.messages[i].accepted() {
+			n++
+		}
+	}
+	return n
+}
+
+// rejected returns the number of messages with an invalid number.
 func (q *request) rejected() (n int) {
 	for i := range q.messages {
 		if q.messages[i].rejection != nil {

@@ -90,7 +90,7 @@ func (f *faults) checkCampaign(c *call, s acceptance.State, earlier numberset.Se
 
 // discarded reports whether the part of the call may not come any more.
 func (c *call) discarded(stored campaign.SubmissionTotals) bool {
-	return c.asked.Totals.Known() && !stored.Takes(c.asked.Totals.WithPart(0, 0))
+	return c.asked.Totals.Known() && !stored.Takes(c.asked.Totals.WithPart(0, 0, 0))
 }
 
 // batchUsed returns the code of a fault. A part was not accepted by the call that has used its

@@ -48,6 +48,10 @@ func (d *desk) Template(context.Context, string) (campaign.Template, error) {
 	return campaign.Template{Tenant: "t", Version: d.version}, nil
 }
 
+func (d *desk) TemplateVersion(_ context.Context, _ string, version int) (campaign.Template, error) {
+	return campaign.Template{Tenant: "t", Version: version}, nil
+}
+
 func (d *desk) Billing(context.Context, string) (campaign.Billing, error) {
 	return campaign.Billing{Prices: campaign.Prices{Basic: 2, Single: 5}, Limits: campaign.Spending{Day: 100, Month: d.limit}}, nil
 }
@@ -222,6 +226,17 @@ func TestApproval_NoLongerGood(t *testing.T) {
 				t.Errorf("%s: %s gets %v, saved %d times", name, confirm, err, d.saved)
 			}
 		}
+	}
+}
+
+// The rest of a campaign that a person has confirmed goes on with the version that was confirmed.
+func TestSend_RestAfterTemplateChange(t *testing.T) {
+	t.Parallel()
+	d := newDesk(submission.StateInterrupted, "")
+	d.version, d.sub.Fault.Code = 2, campaign.CodeTemplateChanged
+	sub, err := d.service().Decide(t.Context(), stepOf(intake.Send, d.sub, ana, "campaign.dispatch"))
+	if err != nil || sub.State != submission.StateSending || sub.TemplateVersion != 1 {
+		t.Errorf("the rest is %s with version %d, %v", sub.State, sub.TemplateVersion, err)
 	}
 }
 

@@ -186,7 +186,7 @@ func (s *Service) sendable(ctx context.Context, d *decision) error {
 
 // current returns an error if the template or the time of a checked submission is no longer good.
 func (s *Service) current(ctx context.Context, sub submission.Submission) error {
-	t, err := s.Store.Template(ctx, sub.TemplateID)
+	t, err := s.template(ctx, sub)
 	t, err = campaign.OwnTemplate(sub.Tenant, t, err)
 	switch {
 	case errors.Is(err, campaign.ErrNotFound), err == nil && t.Version != sub.TemplateVersion:
@@ -195,6 +195,15 @@ func (s *Service) current(ctx context.Context, sub submission.Submission) error 
 		return ErrScheduleMissed
 	}
 	return err
+}
+
+// template returns the version of the template that a confirmed submission is sent with, and the current one for another
+// submission.
+func (s *Service) template(ctx context.Context, sub submission.Submission) (campaign.Template, error) {
+	if sub.Confirmed() {
+		return s.Store.TemplateVersion(ctx, sub.TemplateID, sub.TemplateVersion)
+	}
+	return s.Store.Template(ctx, sub.TemplateID)
 }
 
 func (s *Service) ask(ctx context.Context, d *decision) error {
@@ -316,8 +325,15 @@ type Quote struct {
 	Budgets []campaign.BudgetFigures
 }
 
-// Exceeded reports whether a budget has no room for what the campaign books in it. The days of a month share its budget.
+// Exceeded reports whether a budget has no room for what the campaign books in it.
 func (q Quote) Exceeded() bool {
+	_, full := q.Full()
+	return full
+}
+
+// Full returns the first budget that has no room for what the campaign books in it, and false if all have room. The days
+// of a month share its budget.
+func (q Quote) Full() (campaign.BudgetFigures, bool) {
 	booked := map[string]campaign.Money{} // by month, for earlier days
 	for _, b := range q.Budgets {
 		month := campaign.MonthOf(b.Date)
@@ -325,11 +341,11 @@ func (q Quote) Exceeded() bool {
 			b.Month = &campaign.MonthBudget{Month: month, Limit: b.Month.Limit, Used: b.Month.Used + booked[month]}
 		}
 		if b.Cost > 0 && b.Exceeded() {
-			return true
+			return b, true
 		}
 		booked[month] += b.Cost
 	}
-	return false
+	return campaign.BudgetFigures{}, false
 }
 
 // Quote returns what a checked campaign costs now.
@@ -380,6 +396,6 @@ func (s *Service) hours(ctx context.Context, sub submission.Submission) (reach.H
 	if err != nil || len(policy.Rules) == 0 {
 		return reach.Hours{}, err
 	}
-	t, err := s.Store.Template(ctx, sub.TemplateID)
+	t, err := s.template(ctx, sub)
 	return policy.HoursFor(t.Traffic, nil), campaign.IgnoreNotFound(err)
 }

@@ -28,6 +28,7 @@ type history struct {
 	sub    submission.Submission
 	did    []string
 	erased map[string]bool // uids of the people whom an erasure found in a part
+	others map[string]bool // uids of the people whom a batch of the API has reached
 	calls  int             // batches of the API
 }
 
@@ -41,7 +42,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 		fmt.Fprintf(&file, "1198888%04d;p%d;Ana\n", n, n)
 	}
 	file.WriteString("11988880000;again;Ana\n11988880099;;Fay\n") // repeated, without a uid
-	h := &history{company: newCompany(t), random: rand.New(rand.NewPCG(seed, 1)), erased: map[string]bool{}}
+	h := &history{company: newCompany(t), random: rand.New(rand.NewPCG(seed, 1)), erased: map[string]bool{}, others: map[string]bool{}}
 	h.sub = h.ready(file.String(), nil)
 	h.must(h.Send(t.Context(), h.sub))
 	return h
@@ -74,15 +75,14 @@ var events = []struct {
 	}},
 	{"a person is erased", 3, (*history).eraseOne},
 	{"the API adds a batch", 1, func(h *history) {
-		if h.calls++; !h.begun() {
-			return
-		}
-		_, err := h.worker(h.store, h.blobs, h.queue).Dispatch.Accept(h.t.Context(), dispatch.Call{
-			ID: h.sub.ID, Name: h.sub.Name, TemplateID: h.sub.TemplateID, Batch: fmt.Sprint("api ", h.calls),
-			Messages: []dispatch.Message{{Phone: fmt.Sprintf("1197777%04d", h.calls), UID: fmt.Sprint("api ", h.calls), Vars: map[string]string{"nome": "X"}}},
-		})
-		if _, refused := errors.AsType[*dispatch.Refusal](err); err != nil && !refused {
-			h.t.Error(err)
+		h.calls++
+		h.reached(fmt.Sprintf("1197777%04d", h.calls))
+	}},
+	{"the API reaches a person", 2, func(h *history) {
+		h.calls++
+		n := h.random.IntN(inHistory)
+		if h.reached(fmt.Sprintf("1198888%04d", n)) {
+			h.others["p"+strconv.Itoa(n)] = true
 		}
 	}},
 	{"the campaign is cancelled", 1, func(h *history) {
@@ -95,6 +95,18 @@ var events = []struct {
 			h.must(h.discard(h.sub))
 		}
 	}},
+}
+
+// reached sends a batch of the API to a number, if the campaign exists and takes it.
+func (h *history) reached(number string) bool {
+	if !h.begun() {
+		return false
+	}
+	err := h.reach(h.sub, fmt.Sprint("api ", h.calls), number)
+	if _, refused := errors.AsType[*dispatch.Refusal](err); err != nil && !refused {
+		h.t.Error(err)
+	}
+	return err == nil
 }
 
 // begun reports whether the campaign exists.
@@ -167,11 +179,18 @@ func (h *history) check() {
 			inParts[m.UID] = true
 		}
 	}
+	least, most := 0, 0 // people in other batches; one who was erased too may have been erased before
 	for n := range inHistory {
 		uid := "p" + strconv.Itoa(n)
-		if places := sent[uid] + one(inParts[uid]); places > 1 || places == 0 && !h.erased[uid] {
+		if places := sent[uid] + one(inParts[uid]); places > 1 || places == 0 && !h.erased[uid] && !h.others[uid] {
 			h.t.Errorf("%s has %d messages, and is in a part: %t", uid, sent[uid], inParts[uid])
 		}
+		if sent[uid] == 0 && !inParts[uid] && h.others[uid] {
+			least, most = least+one(!h.erased[uid]), most+1
+		}
+	}
+	if s.InOtherBatches < least || s.InOtherBatches > most {
+		h.t.Errorf("%d people are in other batches, want %d to %d", s.InOtherBatches, least, most)
 	}
 	ofParts := 0
 	for uid, n := range sent {

@@ -85,6 +85,7 @@ type company struct {
 	t1     campaign.Template
 
 	partLines int
+	wavesFrom int
 	mixed     submission.Submission // for copies
 	*intake.Service
 }
@@ -165,7 +166,7 @@ func (c *company) must(err error) {
 func (c *company) worker(store *dynamotest.Store, blobs *s3.Store, tasks port.Queue) *intake.Worker {
 	now := func() time.Time { return c.now }
 	return &intake.Worker{
-		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: max(2, c.partLines),
+		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: max(2, c.partLines), WavesFrom: c.wavesFrom,
 		Open: blobs.OpenFile,
 		Dispatch: &dispatch.Service{
 			Store: store, Blobs: blobs, Releases: noReleases{}, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: now, Lead: time.Minute,
@@ -541,19 +542,98 @@ func TestSubmission_InvalidFile(t *testing.T) {
 	}
 }
 
-// What is sent is what was checked: not a template with another version.
+// What is sent is what was confirmed, also if a newer version of the template was saved before the first part or between two,
+// and if an earlier release stopped because of it.
 func TestSubmission_TemplateChanged(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(c *company, sub submission.Submission, change func()){
+		"before the first part": func(c *company, sub submission.Submission, change func()) {
+			c.must(c.Send(c.t.Context(), sub))
+			change()
+		},
+		"between two parts": func(c *company, sub submission.Submission, change func()) {
+			c.sendFirst(sub)
+			change()
+		},
+		"stopped by an earlier release": func(c *company, sub submission.Submission, change func()) {
+			stopped := c.stop(c.sendFirst(sub))
+			c.queue.tasks = nil
+			change()
+			stopped.Fault.Code = campaign.CodeTemplateChanged
+			c.must(c.Send(c.t.Context(), c.save(stopped)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCompany(t)
+			sub := c.ready(five, nil)
+			begin(c, sub, c.changeTemplate)
+			c.run()
+			if sub = c.stored(sub); sub.State != submission.StateSent || sub.Sending.Accepted != 5 {
+				t.Fatalf("%s, %q, %d accepted", sub.State, sub.Fault.Code, sub.Sending.Accepted)
+			}
+			all, err := c.store.Dispatched(t.Context(), sub.ID)
+			c.must(err)
+			for _, b := range all.Batches {
+				if b.TemplateVersion != 1 || len(b.TapKey) > 0 {
+					t.Errorf("part %s has version %d, suggestions %t", b.Name, b.TemplateVersion, len(b.TapKey) > 0)
+				}
+			}
+		})
+	}
+}
+
+// The rest of a campaign that an earlier release stopped goes on, without the person whom another batch has reached.
+func TestSubmission_RestPastAnotherBatch(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.stop(c.sendFirst(c.ready(five, nil)))
+	c.queue.tasks = nil
+	c.must(c.reach(sub, "api", "11988880004"))
+	sub.Fault.Code = "number_already_dispatched"
+	sub = c.send(c.save(sub))
+	if sub.State != submission.StateSent || sub.Sending.Accepted != 4 || sub.Sending.InOtherBatches != 1 || sub.Sending.Erased != 0 {
+		t.Errorf("%s, %q, %+v", sub.State, sub.Fault.Code, sub.Sending)
+	}
+	if diff := cmp.Diff(map[string]int{"api": 1, "1": 2, "2": 1, "3": 1}, c.batches(sub)); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+}
+
+// Lines with the number of another batch are left out of a file before the confirmation.
+func TestSubmission_NumberInAnotherBatchBefore(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.uploadedFile(five)
+	c.must(c.reach(sub, "api", "11988880002"))
+	c.must(c.Finish(t.Context(), sub))
+	c.run()
+	if sub = c.stored(sub); sub.State == submission.StateColumns {
+		sub = c.check(sub)
+	}
+	want := []submission.LineFault{{Code: "number_already_dispatched", Column: "phone", Lines: submission.Lines{Count: 1, First: []int{3}}}}
+	if diff := cmp.Diff(want, sub.Check.Findings.Omitted); diff != "" || sub.Check.Findings.Accepted != 4 {
+		t.Errorf("%d people, left out (-want +got):\n%s", sub.Check.Findings.Accepted, diff)
+	}
+}
+
+// changeTemplate saves a version that needs another variable, and has a suggestion.
+func (c *company) changeTemplate() {
+	c.t.Helper()
+	next := c.t1
+	next.Text, next.Suggestions = "Oi {{pedido}}", content.Replies("Sim")
+	_, err := c.store.PutTemplate(c.t.Context(), next)
+	c.must(err)
+}
+
+// Before the confirmation, a newer version of the template has to be checked first.
+func TestSubmission_TemplateChangedBefore(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	sub := c.ready(five, nil)
-	c.must(c.Send(t.Context(), sub))
-	next := c.t1
-	next.Version = 2
-	_, err := c.store.PutTemplate(t.Context(), next)
-	c.must(err)
-	c.run()
-	if sub = c.stored(sub); sub.State != submission.StateInterrupted || sub.Fault.Code != campaign.CodeTemplateChanged || len(c.batches(sub)) > 0 {
-		t.Errorf("%s, %q, %v; want a stop with no batch", sub.State, sub.Fault.Code, c.batches(sub))
+	c.changeTemplate()
+	if err := c.Send(t.Context(), sub); !errors.Is(err, intake.ErrChanged) || len(c.batches(sub)) > 0 {
+		t.Errorf("confirmed: %v, batches %v", err, c.batches(sub))
 	}
 }
 
@@ -624,7 +704,7 @@ func (c *company) totals(sub submission.Submission) campaign.SubmissionTotals {
 	all, err := c.store.Overview(c.t.Context(), sub.ID)
 	c.must(err)
 	s := all.Submission
-	if s.Lines != s.Invalid+s.Faulty+s.Repeated+s.People || s.People != s.Erased+s.NotAccepted()+s.Accepted {
+	if s.Lines != s.Invalid+s.Faulty+s.Repeated+s.People || s.People != s.Erased+s.InOtherBatches+s.NotAccepted()+s.Accepted {
 		c.t.Errorf("%+v does not add up", s)
 	}
 	standings, err := c.store.Standings(c.t.Context(), sub.Tenant, []string{sub.CampaignID})
@@ -639,16 +719,33 @@ func (c *company) totals(sub submission.Submission) campaign.SubmissionTotals {
 func TestSubmission_Totals(t *testing.T) {
 	t.Parallel()
 	const file = five + "11988880001;again;Ana\n11988880006;;Fay\n123;h;Gil\n"
-	type want struct{ erased, accepted, toCome, never int }
+	type want struct{ erased, others, accepted, toCome, never int }
 	for name, test := range map[string]struct {
 		change func(c *company, sub submission.Submission)
 		want   want
 	}{
-		"all sent":            {func(c *company, _ submission.Submission) { c.run() }, want{accepted: 5}},
-		"one part sent":       {func(*company, submission.Submission) {}, want{accepted: 2, toCome: 3}},
-		"a person erased":     {func(c *company, sub submission.Submission) { c.erase(sub, 2, 1); c.run() }, want{erased: 1, accepted: 4}},
-		"a part erased":       {func(c *company, sub submission.Submission) { c.erase(sub, 2, 2); c.run() }, want{erased: 2, accepted: 3}},
-		"the last one erased": {func(c *company, sub submission.Submission) { c.erase(sub, 3, 1); c.run() }, want{erased: 1, accepted: 4}},
+		"all sent":                  {func(c *company, _ submission.Submission) { c.run() }, want{accepted: 5}},
+		"one part sent":             {func(*company, submission.Submission) {}, want{accepted: 2, toCome: 3}},
+		"a person erased":           {func(c *company, sub submission.Submission) { c.erase(sub, 2, 1); c.run() }, want{erased: 1, accepted: 4}},
+		"a part erased":             {func(c *company, sub submission.Submission) { c.erase(sub, 2, 2); c.run() }, want{erased: 2, accepted: 3}},
+		"the last one erased":       {func(c *company, sub submission.Submission) { c.erase(sub, 3, 1); c.run() }, want{erased: 1, accepted: 4}},
+		"a person in another batch": {func(c *company, sub submission.Submission) { c.must(c.reach(sub, "api", "11988880003")); c.run() }, want{others: 1, accepted: 4}},
+		"a part in another batch": {func(c *company, sub submission.Submission) {
+			c.must(c.reach(sub, "api", "11988880003", "11988880004"))
+			c.run()
+		}, want{others: 2, accepted: 3}},
+		"the last one in another batch": {func(c *company, sub submission.Submission) { c.must(c.reach(sub, "api", "11988880005")); c.run() }, want{others: 1, accepted: 4}},
+		"erased, and in another batch": {func(c *company, sub submission.Submission) {
+			c.must(c.reach(sub, "api", "11988880004"))
+			c.erase(sub, 2, 1)
+			c.run()
+		}, want{erased: 1, others: 1, accepted: 3}},
+		"in another batch, cancelled": {func(c *company, sub submission.Submission) {
+			c.must(c.reach(sub, "api", "11988880004"))
+			c.oneMore(sub)
+			c.must(c.store.CancelCampaign(t.Context(), sub.ID, c.now, false))
+			c.run()
+		}, want{others: 1, accepted: 3, never: 1}},
 		"cancelled": {func(c *company, sub submission.Submission) {
 			c.must(c.store.CancelCampaign(t.Context(), sub.ID, c.now, false))
 			c.run()
@@ -674,7 +771,7 @@ func TestSubmission_Totals(t *testing.T) {
 			if s.Lines != 8 || s.Invalid != 1 || s.Faulty != 1 || s.Repeated != 1 || s.People != 5 {
 				t.Errorf("the file is %+v", s)
 			}
-			if got := (want{s.Erased, s.Accepted, s.ToCome(), s.NeverAccepted()}); got != test.want {
+			if got := (want{s.Erased, s.InOtherBatches, s.Accepted, s.ToCome(), s.NeverAccepted()}); got != test.want {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})

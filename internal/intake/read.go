@@ -45,7 +45,7 @@ func (w *Worker) read(ctx, starting context.Context, sub submission.Submission) 
 	if err != nil {
 		return readFault(ctx, starting, err)
 	}
-	for {
+	for !r.dividable() {
 		more, err := r.readPart(ctx, rows)
 		if r.Version > sub.Version && outOfTime(ctx, starting, err) {
 			return queue(ctx, w.Tasks, sub.ID, 0)
@@ -53,8 +53,6 @@ func (w *Worker) read(ctx, starting context.Context, sub submission.Submission) 
 		switch {
 		case errors.Is(err, errOtherPart):
 			return r.restart(ctx)
-		case err == nil && r.dividable():
-			return r.restartDivided(ctx)
 		case errors.Is(err, errUnknownEncoding):
 			return r.findEncoding(ctx, starting)
 		case err != nil:
@@ -65,6 +63,7 @@ func (w *Worker) read(ctx, starting context.Context, sub submission.Submission) 
 			return queue(ctx, w.Tasks, sub.ID, 0)
 		}
 	}
+	return r.restartDivided(ctx)
 }
 
 // outOfTime reports whether reading failed because no part may begin any more.

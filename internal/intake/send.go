@@ -99,7 +99,8 @@ func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submi
 		progress.Parts = number
 		progress.Accepted += sent.Accepted
 		progress.Rejected += sent.Rejected
-		progress.Erased += c.People - sent.Accepted
+		progress.InOtherBatches += sent.InOtherBatches
+		progress.Erased += c.People - sent.Accepted - sent.InOtherBatches
 	}
 	return w.save(ctx, hold(sub))
 }
@@ -115,7 +116,7 @@ func (w *Worker) accept(ctx context.Context, c dispatch.Call) (r dispatch.Receip
 			return r, nil
 		}
 		if refusal, refused := errors.AsType[*dispatch.Refusal](err); refused && len(c.Messages) == 0 {
-			return r, w.Store.SkipPart(ctx, c.ID, c.Totals.WithPart(c.People, 0))
+			return r, w.Store.SkipPart(ctx, c.ID, c.Totals.WithPart(c.People, 0, 0))
 		} else if refused {
 			return r, &submission.Fault{Code: refusal.Faults[0].Code}
 		}

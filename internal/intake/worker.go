@@ -49,6 +49,8 @@ type Store interface {
 	SaveDecision(ctx context.Context, sub submission.Submission, entry account.AuditEntry) (submission.Submission, error)
 	// Template returns the current version. The error wraps campaign.ErrNotFound if there is no such template.
 	Template(ctx context.Context, id string) (campaign.Template, error)
+	// TemplateVersion returns a version, which never changes. The error wraps campaign.ErrNotFound if there is none.
+	TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error)
 	// KnownColumns returns the names of columns that the tenant has confirmed, by value.
 	KnownColumns(ctx context.Context, tenant string) (map[string]string, error)
 	// ChangeKnownColumns changes them. It calls change again after a concurrent change, and writes nothing if it returns

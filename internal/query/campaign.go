@@ -80,14 +80,15 @@ type waiting struct {
 
 // submission counts the lines of the campaign's file and the people in them.
 type submission struct {
-	Lines       int `json:"lines"`
-	Invalid     int `json:"invalid"`
-	Faulty      int `json:"faulty"`
-	Repeated    int `json:"repeated"`
-	Erased      int `json:"erased"`
-	People      int `json:"people"`
-	Accepted    int `json:"accepted"`
-	NotAccepted int `json:"notAccepted"`
+	Lines          int `json:"lines"`
+	Invalid        int `json:"invalid"`
+	Faulty         int `json:"faulty"`
+	Repeated       int `json:"repeated"`
+	Erased         int `json:"erased"`
+	InOtherBatches int `json:"inOtherBatches"`
+	People         int `json:"people"`
+	Accepted       int `json:"accepted"`
+	NotAccepted    int `json:"notAccepted"`
 }
 
 var campaignParameters = httpapi.Parameters{"cursor": "invalid_cursor"}
@@ -129,7 +130,7 @@ func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
 		}
 	}
 	if s := c.Submission; s.Known() {
-		a.Submission = &submission{s.Lines, s.Invalid, s.Faulty, s.Repeated, s.Erased, s.People, s.Accepted, s.NotAccepted()}
+		a.Submission = &submission{s.Lines, s.Invalid, s.Faulty, s.Repeated, s.Erased, s.InOtherBatches, s.People, s.Accepted, s.NotAccepted()}
 	}
 	a.Rollout = wavesOf(c)
 	if !c.CancelledAt.IsZero() {

@@ -21,7 +21,7 @@ func inWaves() campaign.SubmissionTotals {
 // acceptPart accepts the next part of the file, a number of minutes after noon.
 func (d *service) acceptPart(ordinal int, name string, people, minute int) {
 	d.t.Helper()
-	d.totals = d.totals.WithPart(people, people)
+	d.totals = d.totals.WithPart(people, people, 0)
 	d.accept(ordinal, name, people, func(b *campaign.Batch) {
 		b.Part, b.AcceptedAt = "part "+name, noon.Add(time.Duration(minute)*time.Minute)
 	})

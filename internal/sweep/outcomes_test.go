@@ -367,7 +367,7 @@ func TestCampaign_CompletedWithLastPart(t *testing.T) {
 				w.must(err)
 				w.settle(time.Hour)
 			} else {
-				w.live(w.acceptPart(3, totals.WithPart(3, 3), func(b *campaign.Batch) { b.ID, b.Ordinal = first.ID, 2 }))
+				w.live(w.acceptPart(3, totals.WithPart(3, 3, 0), func(b *campaign.Batch) { b.ID, b.Ordinal = first.ID, 2 }))
 				w.settle(time.Hour)
 			}
 			if got := w.sink.posts["some"][string(delivery.KindCompleted)]; got != 1 {

@@ -24,6 +24,7 @@ import (
 	"campaign-dispatch/internal/dashboard/sending"
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/dashboard/web/webtest"
+	"campaign-dispatch/internal/dispatch"
 	"campaign-dispatch/internal/exports/export"
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/localstack/testsize"
@@ -37,6 +38,7 @@ type sum struct {
 	lines, invalid, faulty, repeated, people, optedOut int // of the file
 
 	erased  int // before their part was accepted
+	others  int // whom a batch of the API had before their part was accepted
 	states  map[campaign.Outcome]int
 	lost    int  // of the failed messages, those to people who opted out
 	over    bool // no part is accepted any more
@@ -379,7 +381,7 @@ func (l *life) api(when string) {
 	l.same(when+", API, rejected", a.Rejected, s.rejects)
 	for name, want := range map[string]int{
 		"lines": s.lines, "invalid": s.invalid, "faulty": s.faulty, "repeated": s.repeated, "people": s.people, "erased": s.erased,
-		"accepted": s.accepted(), "notAccepted": s.notAccepted(),
+		"inOtherBatches": s.others, "accepted": s.accepted() - s.others, "notAccepted": s.notAccepted(),
 	} {
 		l.same(when+", API, submission."+name, a.Submission[name], want)
 	}
@@ -410,6 +412,11 @@ func (l *life) campaign(when string) {
 	}
 	if s.erased > 0 {
 		l.figures(where, page, "The data of "+shown(s.erased)+" person was erased before the person was accepted")
+	}
+	if s.others > 0 {
+		l.figures(where, page, shown(s.others)+" people were already in another batch of this campaign")
+	} else {
+		l.quiet(where, page, "another batch")
 	}
 	if !s.over {
 		l.figures(where, page, shown(s.states[pending])+" messages wait", shown(s.notAccepted())+" people of the file are still to be accepted")
@@ -589,8 +596,9 @@ func TestPeopleAddUp(t *testing.T) {
 	l.look("at 35 %")
 	l.figures("progress", l.author.Get(path), "People of the file accepted so far: "+shown(l.sum.accepted())+" of "+shown(l.sum.people))
 	early := l.erase(lines*2/5 + 1)
+	others := l.reachElsewhere(lines*2/5+2, lines*2/5+3)
 	l.accept(0.45)
-	l.sum.erased = early
+	l.sum.erased, l.sum.others = early, others
 	l.count()
 	l.look("at 45 %")
 	l.cancel()
@@ -610,6 +618,19 @@ func TestPeopleAddUp(t *testing.T) {
 		}
 		l.look(fmt.Sprint("day ", day))
 	}
+}
+
+// reachElsewhere sends people their message in another batch, by the numbers of their lines, and returns how many.
+func (l *life) reachElsewhere(lines ...int) int {
+	l.t.Helper()
+	call := dispatch.Call{ID: l.id, Name: l.name, TemplateID: l.template, Batch: "api"}
+	for _, n := range lines {
+		uid := fmt.Sprint("u", n)
+		call.Messages = append(call.Messages, dispatch.Message{Phone: l.people[uid], UID: uid, Vars: map[string]string{"nome": "Ana"}})
+	}
+	_, err := l.dispatch.Accept(l.t.Context(), call)
+	l.must(err)
+	return len(lines)
 }
 
 // erase erases people by the numbers of their lines, and returns how many.

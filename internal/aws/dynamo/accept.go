@@ -45,11 +45,19 @@ func (s *CampaignStore) queryKeys(q acceptance.Query) map[string]rowKey {
 		{"billing", priced, s.Campaigns, billingKey(q.Tenant)},
 		{"policy", priced, s.Campaigns, tenantHoursKey(q.Tenant)},
 		{"budget", priced, s.Campaigns, budgetKey(q.Tenant, q.Month)},
-		{"template", q.TemplateID != "", s.Campaigns, templateKey(q.TemplateID)},
+		{"template", q.TemplateID != "", s.Campaigns, askedTemplateKey(q)},
 		{"name", q.Name != "", s.Campaigns, nameKey(q.Tenant, q.Name)},
 		{"meta", q.CampaignID != "", s.Campaigns, metaKey(id)},
 		{"batch", q.CampaignID != "" && q.BatchID != "", s.Campaigns, batchKey(campaign.BatchRef{ID: id, BatchID: q.BatchID})},
 	})
+}
+
+// askedTemplateKey returns the key of the current version of a template, or of the one that is asked for.
+func askedTemplateKey(q acceptance.Query) Item {
+	if q.TemplateVersion == 0 {
+		return templateKey(q.TemplateID)
+	}
+	return templateVersionKey(q.TemplateID, q.TemplateVersion)
 }
 
 func (s *CampaignStore) readSnapshot(

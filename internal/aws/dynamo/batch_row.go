@@ -65,7 +65,8 @@ func batchFields(b *campaign.Batch) fields {
 		"notAfter": &b.NotAfter, "scheduled": &b.Scheduled, "state": (*string)(&b.State), "errorFile?": &b.ErrorFile,
 		"cancelledAt?": &b.CancelledAt, "revoke?": &b.Revoke, "failedAt?": &b.FailingTime.At, "agentId?": &b.AgentID,
 		"tapKey?": &b.TapKey, "countsClicks?": &b.CountsClicks, "test?": &b.Test, "part?": &b.Part,
-		"basics?": &b.Classes.Basic, "classes?": &b.Classes.Bits,
+		"inOtherBatches?": &b.InOtherBatches,
+		"basics?":         &b.Classes.Basic, "classes?": &b.Classes.Bits,
 	}
 }
 

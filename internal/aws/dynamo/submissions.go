@@ -145,7 +145,7 @@ func totalsFields(t *campaign.SubmissionTotals) fields {
 	return fields{
 		"lines": &t.Lines, "invalid": &t.Invalid, "faulty": &t.Faulty, "repeated": &t.Repeated, "people": &t.People,
 		"withheldOfPeople": &t.Withheld,
-		"erasedOfParts":    &t.Erased, "acceptedOfParts": &t.Accepted, "partsToCome": &t.PartsToCome,
+		"erasedOfParts":    &t.Erased, "inOtherBatches": &t.InOtherBatches, "acceptedOfParts": &t.Accepted, "partsToCome": &t.PartsToCome,
 		"partsCheck": &t.Check, "parts": &t.Parts, "partsDone": &t.PartsDone, "partsUntil": &t.Until, "partsOfCells?": &t.Cells,
 	}
 }

@@ -46,6 +46,32 @@ func TestCampaign_File(t *testing.T) {
 	says(t, "the page in Portuguese", reader.Get(pathOf(b)).Text(), "Não enviadas 1.060 54 Canceladas antes do envio. 1.000 Não chegaram a ser aceitas. 6 Tinham pedido para não receber.")
 }
 
+// People of the file whom another batch had before are counted apart, and are not among those still to be accepted. Nothing is
+// said of them if there are none.
+func TestCampaign_FileInOtherBatches(t *testing.T) {
+	t.Parallel()
+	for others, said := range map[int]struct{ left, en, pt string }{
+		0: {"1,000", "People: 2,000. Invalid numbers: 7.", "Pessoas: 2.000. Números inválidos: 7."},
+		1: {"999", "Repeated numbers: 1. 1 person was already in another batch", "1 pessoa já estava em outro envio desta campanha."},
+		3: {"997", "Repeated numbers: 1. 3 people were already in another batch", "3 pessoas já estavam em outro envio desta campanha."},
+	} {
+		d := newService(t)
+		d.totals = campaign.SubmissionTotals{
+			Lines: 2010, Invalid: 7, Faulty: 2, Repeated: 1, People: 2000, Accepted: 1000, InOtherBatches: others, PartsToCome: 1, Until: noon.AddDate(0, 0, 7),
+		}
+		b := d.running("Natal")
+		text := d.admin().Get(pathOf(b)).Text()
+		says(t, "the page", text, said.en, said.left+" people of the file are still to be accepted.")
+		if others == 0 && strings.Contains(text, "another batch") {
+			t.Errorf("the page speaks of nobody:\n%s", text)
+		}
+		says(t, "the question", d.admin().Get(pathOf(b)+"/cancel").Text(), "not accepted yet and will not be: "+said.left+".")
+		reader := d.admin()
+		reader.Language = "pt-BR"
+		says(t, "the page in Portuguese", reader.Get(pathOf(b)).Text(), said.pt)
+	}
+}
+
 // A campaign is cancelled before the first part of its file, and then shown and listed.
 func TestCancel_Unsent(t *testing.T) {
 	t.Parallel()

@@ -77,7 +77,7 @@ func TestPause_File(t *testing.T) {
 	d := newService(t)
 	d.totals = campaign.SubmissionTotals{Lines: 30_000, People: 30_000, Accepted: 1999, PartsToCome: 14, Until: noon.AddDate(0, 0, 7)}
 	b := d.running("Natal")
-	d.totals = d.totals.WithPart(2000, 2000)
+	d.totals = d.totals.WithPart(2000, 2000, 0)
 	d.accept(b.CampaignID, "Natal", 2, 2000, func(b *campaign.Batch) { b.State = campaign.BatchPending }) // accepted just now
 	admin := d.admin()
 	says(t, "the question", admin.Get(pathOf(b)+"/pause").Text(),

@@ -3,6 +3,7 @@ package sending
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -136,6 +137,17 @@ type shownColumns struct {
 
 func (s *Pages) template(p *web.Page, id string) (campaign.Template, error) {
 	return web.OwnTemplate(p, id, s.Store.Template)
+}
+
+// templateOf returns the version of the template that a confirmed submission is sent with, and the current one of another
+// submission.
+func (s *Pages) templateOf(p *web.Page, sub submission.Submission) (campaign.Template, error) {
+	if !sub.Confirmed() {
+		return s.template(p, sub.TemplateID)
+	}
+	return web.OwnTemplate(p, sub.TemplateID, func(ctx context.Context, id string) (campaign.Template, error) {
+		return s.Store.TemplateVersion(ctx, id, sub.TemplateVersion)
+	})
 }
 
 func (s *Pages) asked(p *web.Page) (campaign.Template, error) {

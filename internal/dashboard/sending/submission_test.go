@@ -56,6 +56,11 @@ type company struct {
 	leftOut                 []submission.LeftOut
 	reading                 *submission.Reading
 	others                  []submission.Submission
+	planned                 bool // the real service decides, and quotes the prices
+	races                   bool // every save loses a race
+	billing                 campaign.Billing
+	rate                    int                       // of sending, 0 for no limit
+	spent                   map[string]campaign.Money // of the budget, by date
 	admin, author, approver webtest.Person
 }
 
@@ -88,8 +93,10 @@ func (c *company) Template(_ context.Context, of string) (campaign.Template, err
 	return campaign.Template{ID: template, Tenant: c.owner, Version: c.version, Name: "Oi", Content: content.Content{Text: c.text}}, nil
 }
 
-func (c *company) TemplateVersion(ctx context.Context, of string, _ int) (campaign.Template, error) {
-	return c.Template(ctx, of)
+func (c *company) TemplateVersion(ctx context.Context, of string, version int) (campaign.Template, error) {
+	t, err := c.Template(ctx, of)
+	t.Version = version
+	return t, err
 }
 
 func (c *company) Templates(context.Context, string) ([]campaign.Template, error) { return nil, nil }
@@ -97,6 +104,9 @@ func (c *company) Templates(context.Context, string) ([]campaign.Template, error
 func (c *company) ApprovalFrom(context.Context, string) (int, error) { return c.from, nil }
 
 func (c *company) Tenant(context.Context, string) (campaign.Tenant, error) {
+	if c.rate > 0 {
+		return campaign.Tenant{}, nil
+	}
 	return campaign.Tenant{}, campaign.ErrNotFound
 }
 
@@ -105,6 +115,9 @@ func (c *company) TenantHours(context.Context, string) (reach.TenantHours, error
 }
 
 func (c *company) Agent(context.Context, string) (campaign.Agent, error) {
+	if c.rate > 0 {
+		return campaign.Agent{Rate: c.rate}, nil
+	}
 	return campaign.Agent{}, campaign.ErrNotFound
 }
 
@@ -160,7 +173,10 @@ func (c *company) FirstLines(context.Context, submission.Submission, int) ([]sub
 
 func (c *company) ScheduleMissed(submission.Submission) bool { return c.late }
 
-func (c *company) Quote(context.Context, submission.Submission) (intake.Quote, error) {
+func (c *company) Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error) {
+	if c.planned {
+		return c.real().Quote(ctx, sub)
+	}
 	return c.quote, nil
 }
 
@@ -172,6 +188,9 @@ func (c *company) NeedsApproval(_ context.Context, sub submission.Submission) (b
 func (c *company) Decide(ctx context.Context, step intake.Step) (submission.Submission, error) {
 	if c.fails != nil {
 		return c.stored, c.fails
+	}
+	if c.planned {
+		return c.real().Decide(ctx, step)
 	}
 	switch needed, _ := c.NeedsApproval(ctx, c.stored); {
 	case step.Choice == intake.Send && needed && c.stored.State == submission.StateReady:
@@ -520,7 +539,7 @@ func TestApproval_Roles(t *testing.T) {
 // A decision after another one says so, whatever the campaign is meanwhile.
 func TestApproval_DecidedBefore(t *testing.T) {
 	t.Parallel()
-	for _, state := range []submission.State{submission.StateReady, submission.StateRefused, submission.StateSending, submission.StateInterrupted, submission.StateSent, submission.StateDiscarded} {
+	for _, state := range []submission.State{submission.StateReady, submission.StateRefused, submission.StateSending, submission.StateHolding, submission.StateInterrupted, submission.StateSent, submission.StateDiscarded} {
 		c := waiting(t)
 		c.fails, c.stored.State = intake.ErrDecided, state
 		a := c.decide(c.approver, "refuse")
@@ -701,6 +720,30 @@ func TestShow_TemplateChangedDuringCheck(t *testing.T) {
 	c := newCompany(t, submission.StateReady)
 	c.stored.Check.Findings.General = []string{campaign.CodeTemplateChanged}
 	says(t, c.author.Get(path), http.StatusOK, "The template was changed during the check.")
+}
+
+// The rest after a stop goes with the version that was confirmed, also if there is a newer one.
+func TestShow_TemplateChangedAfterConfirmation(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, submission.StateInterrupted)
+	c.version, c.stored.Fault.Code = 2, campaign.CodeTemplateChanged
+	says(t, c.author.Get(path), http.StatusOK, "The rest can be sent with the version that was confirmed.", "Continue sending", "version 1")
+}
+
+// People whom another batch had before are counted apart from those accepted so far.
+func TestShow_InOtherBatches(t *testing.T) {
+	t.Parallel()
+	for state, said := range map[submission.State]string{
+		submission.StateSending: "accepted so far: 1 of 3", submission.StateInterrupted: "accepted so far: 1 of 3.",
+	} {
+		c := newCompany(t, state)
+		c.stored.Sending = submission.Sending{Accepted: 1}
+		if text := c.author.Get(path).Text(); strings.Contains(text, "another batch") {
+			t.Errorf("%s: the page speaks of nobody:\n%s", state, text)
+		}
+		c.stored.Sending.InOtherBatches = 2
+		says(t, c.author.Get(path), http.StatusOK, said+" 2 people were already in another batch of this campaign.")
+	}
 }
 
 // A file of one kind has the lines whose number was changed or is of another country. The file of what is left out has none.

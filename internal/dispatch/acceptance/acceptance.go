@@ -48,13 +48,15 @@ type Query struct {
 	ClientID       string
 	IdempotencyKey string
 	TemplateID     string
-	CampaignID     string
-	Name           string
-	BatchID        string
-	Month          string // whose reservations of the tenant's batches are read, as 2026-11
-	KnownSets      int    // skip packed sets up to this ordinal
-	Consistent     bool   // read the packed sets consistently
-	Calls          bool   // read the tenant's call bucket
+	// TemplateVersion is the version of the template to read, 0 for the current one.
+	TemplateVersion int
+	CampaignID      string
+	Name            string
+	BatchID         string
+	Month           string // whose reservations of the tenant's batches are read, as 2026-11
+	KnownSets       int    // skip packed sets up to this ordinal
+	Consistent      bool   // read the packed sets consistently
+	Calls           bool   // read the tenant's call bucket
 }
 
 // State is the result of a Query. Rows that do not exist are nil or empty.

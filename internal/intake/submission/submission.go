@@ -150,6 +150,8 @@ type Sending struct {
 	Rejected int `json:"rejected"` // of their messages
 	// Erased is the number of their people who were erased before.
 	Erased int `json:"erased,omitempty"`
+	// InOtherBatches is the number of their people whose number another batch of the campaign had before.
+	InOtherBatches int `json:"inOtherBatches,omitempty"`
 	// RestAtOnce reports that the time of sending came too near before all parts were
 	// dispatched: the rest waits for it, and then goes at once.
 	RestAtOnce bool `json:"restAtOnce,omitempty"`
@@ -170,7 +172,8 @@ func (s Submission) Totals() campaign.SubmissionTotals {
 	found := s.Check.Findings
 	return campaign.SubmissionTotals{
 		Lines: s.Check.Rows, Invalid: found.Invalid(), Faulty: found.Faulty(), Repeated: found.Repeated.Count,
-		People: found.Accepted, Withheld: found.Withheld(), Erased: s.Sending.Erased, Accepted: s.Sending.Accepted,
+		People: found.Accepted, Withheld: found.Withheld(),
+		Erased: s.Sending.Erased, InOtherBatches: s.Sending.InOtherBatches, Accepted: s.Sending.Accepted,
 		PartsToCome: s.Check.Parts - s.Sending.Parts, Check: s.Check.Number, Parts: s.Check.Parts, PartsDone: s.Sending.Parts,
 		Cells: s.Cells(), Until: s.FilesUntil(),
 	}
@@ -228,6 +231,12 @@ func (s Submission) Working() bool {
 // Begun reports whether the submission was confirmed, and parts of it are still to be dispatched.
 func (s Submission) Begun() bool {
 	return s.State == StateSending || s.State == StateInterrupted || s.State == StateHolding
+}
+
+// Confirmed reports whether a person has confirmed that the campaign is sent. Its parts are dispatched with the version of
+// the template that was checked, whatever is saved later.
+func (s Submission) Confirmed() bool {
+	return s.Begun() || s.State == StateSent
 }
 
 // Editable reports whether the columns, the name, the template and the times can still be changed.
