@@ -46,6 +46,7 @@ import (
 	"campaign-dispatch/internal/reach/lists/book"
 	"campaign-dispatch/internal/reach/lists/lookup"
 	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/rollout"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
 )
@@ -157,7 +158,7 @@ func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Page
 		Rules: a.stores, AtOnce: intake.AtOnce,
 		Worker: wired.Complete(&intake.Worker{
 			Store: store, Blobs: a.blobs, Open: a.blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
-			Dispatch: dispatcher,
+			WavesFrom: rollout.ProposedFrom, Dispatch: dispatcher,
 		}),
 	})
 	return &sending.Pages{
