@@ -21,6 +21,7 @@ import (
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/lists/lookup"
 	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/rollout"
 )
 
 const (
@@ -35,7 +36,7 @@ func handler(c app.Config) lambda.Handler {
 	rows, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
 	worker := wired.Complete(&intake.Worker{
 		Store: rows, Blobs: blobs, Open: blobs.OpenFile, Tasks: sqs.New(c.AWS, c.IntakeQueueURL, time.Now), Now: time.Now,
-		PartLines: campaign.MaxMessages,
+		PartLines: campaign.MaxMessages, WavesFrom: rollout.ProposedFrom,
 		Dispatch: wired.Complete(&dispatch.Service{
 			Store: rows, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 			Reach: reach.Lookup{

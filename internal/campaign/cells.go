@@ -83,6 +83,16 @@ func (c Cells) WaveOf(part int) int {
 	return c[cell].Wave
 }
 
+// WaveOfBatch returns the wave of a batch, from 1. It is 0 for a campaign that goes at once, and for a batch that is no part
+// of the file: one of the API.
+func (c Cells) WaveOfBatch(b Batch) int {
+	if b.Part == "" {
+		return 0
+	}
+	part, _ := strconv.Atoi(b.Name) // parts are named by their numbers
+	return c.WaveOf(part)
+}
+
 // LastPart returns the number of the last part of a wave, 0 for a wave that the campaign does not have.
 func (c Cells) LastPart(wave int) (part int) {
 	last := 0

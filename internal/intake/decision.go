@@ -325,8 +325,15 @@ type Quote struct {
 	Budgets []campaign.BudgetFigures
 }
 
-// Exceeded reports whether a budget has no room for what the campaign books in it. The days of a month share its budget.
+// Exceeded reports whether a budget has no room for what the campaign books in it.
 func (q Quote) Exceeded() bool {
+	_, full := q.Full()
+	return full
+}
+
+// Full returns the first budget that has no room for what the campaign books in it, and false if all have room. The days
+// of a month share its budget.
+func (q Quote) Full() (campaign.BudgetFigures, bool) {
 	booked := map[string]campaign.Money{} // by month, for earlier days
 	for _, b := range q.Budgets {
 		month := campaign.MonthOf(b.Date)
@@ -334,11 +341,11 @@ func (q Quote) Exceeded() bool {
 			b.Month = &campaign.MonthBudget{Month: month, Limit: b.Month.Limit, Used: b.Month.Used + booked[month]}
 		}
 		if b.Cost > 0 && b.Exceeded() {
-			return true
+			return b, true
 		}
 		booked[month] += b.Cost
 	}
-	return false
+	return campaign.BudgetFigures{}, false
 }
 
 // Quote returns what a checked campaign costs now.

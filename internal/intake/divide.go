@@ -40,9 +40,18 @@ func beginDivided(sub *submission.Submission) {
 	sub.Check.Cells = make([]submission.Cell, rollout.Cells())
 }
 
-// dividable reports whether the file has so many people that it is divided.
+// dividable reports whether the file has so many people that it is divided, or clearly will have: most files are divided
+// after their first part.
 func (r *reader) dividable() bool {
-	return r.WavesFrom > 0 && r.Check.Findings.Accepted >= r.WavesFrom && !r.Check.Divided()
+	return !r.Check.Divided() && (r.large() || r.WavesFrom > 0 && r.expected() >= 2*r.WavesFrom)
+}
+
+// large reports whether the campaign can go in waves.
+func (r *reader) large() bool { return r.WavesFrom > 0 && r.Check.Findings.Accepted >= r.WavesFrom }
+
+// expected returns how many people the file has if the rest is as what was read. It is 0 before the first part.
+func (r *reader) expected() int {
+	return int(int64(r.Check.Findings.Accepted) * r.File.Size / max(1, r.Check.Bytes))
 }
 
 // prepare makes the waiting lines of each cell.

@@ -130,7 +130,7 @@ func (noRevokes) Send(context.Context, string, []byte, time.Duration) error { re
 
 func (c *company) control(store control.Store) *control.Service {
 	return &control.Service{
-		Store: store, Revokes: noRevokes{}, Releases: noReleases{}, Now: func() time.Time { return c.now }, Lead: time.Minute, SweepDelay: time.Minute,
+		Store: store, Revokes: noRevokes{}, Events: noRevokes{}, Releases: noReleases{}, Now: func() time.Time { return c.now }, Lead: time.Minute, SweepDelay: time.Minute,
 	}
 }
 

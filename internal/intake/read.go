@@ -263,7 +263,7 @@ func (r *reader) finish(ctx context.Context) error {
 	}
 	next := r.Submission
 	next.State, next.Check.Bytes, next.Check.At = submission.StateReady, next.File.Size, r.Now()
-	if next.Check.Divided() {
+	if next.Check.Divided() && r.large() {
 		next.Plan = rollout.Proposed(next.Check.People())
 	}
 	_, err := r.save(ctx, next)

@@ -258,7 +258,7 @@ func TestWaves_PlanChangedMeanwhile(t *testing.T) {
 func TestWaves_RestDiscarded(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(c *company, sub submission.Submission){
-		"by a person": func(c *company, sub submission.Submission) { c.must(c.Discard(c.t.Context(), sub)) },
+		"by a person":   func(c *company, sub submission.Submission) { c.must(c.Discard(c.t.Context(), sub)) },
 		"after 14 days": func(c *company, sub submission.Submission) { c.expire(sub, noon.Add(rollout.MaxLadder)) },
 		"notAfter": func(c *company, sub submission.Submission) {
 			sub.NotAfter = noon.Add(time.Hour).Format(time.RFC3339)
