@@ -168,7 +168,11 @@ func (l *life) approve(path string) {
 	l.t.Helper()
 	page := l.approver.Get(path)
 	l.reviewed("approval", page)
-	l.figures("approval", page, "Approve and send now to "+shown(l.sum.people-l.sum.optedOut)+" people")
+	want := "Approve and send now to " + shown(l.sum.people-l.sum.optedOut) + " people"
+	if l.worker.WavesFrom > 0 {
+		want = "Approve 2 waves, and send the first one now to"
+	}
+	l.figures("approval", page, want)
 	if a := l.approver.Post(path+"/decide", url.Values{"decision": {"approve"}, "hash": {page.Value("hash")}}); a.Status != http.StatusSeeOther {
 		l.t.Fatalf("approved: %d to %q\n%s", a.Status, a.Location, a.Text())
 	}

@@ -65,3 +65,34 @@ func TestPeopleAddUp_Waves(t *testing.T) {
 	l.cancel()
 	l.look("after the cancellation")
 }
+
+// The rest of a file that waits is discarded by the form of the campaign's page. What was sent stays.
+func TestWaves_DiscardRest(t *testing.T) {
+	t.Parallel()
+	l := &life{company: newCompany(t, 500, 0), name: "Liquidação", people: map[string]string{}, out: map[string]bool{}, gone: map[string]bool{}, states: map[string]campaign.Outcome{}}
+	l.worker.WavesFrom = 2_000
+	l.author, l.approver, l.begun = l.SignIn(l.tenant, web.RoleAuthor), l.SignIn(l.tenant, web.RoleApprover), l.now
+	l.approve(l.review(3_000))
+	run(l.company, &l.tasks, l.worker.Handle)
+	l.count()
+	first := l.sum.accepted()
+	page := l.author.Get(l.path() + "/waves/stop")
+	l.figures("question", page, "People to whom nothing is sent: "+shown(l.sum.notAccepted())+".")
+	action := regexp.MustCompile(`method="post" action="([^"]*/cancel)"`).FindStringSubmatch(page.Body)
+	if action == nil {
+		t.Fatalf("the question has no form:\n%s", page.Body)
+	}
+	if a := l.author.Post(action[1], url.Values{}); a.Status != http.StatusSeeOther {
+		t.Fatalf("discarding gets %d: %s", a.Status, a.Text())
+	}
+	if got, want := l.waveRow("2"), "Wave 2 "+shown(l.sum.people-first)+" – – – – – Discarded"; got != want {
+		t.Errorf("the second wave is %q, want %q", got, want)
+	}
+	if got, want := l.waveRow("total"), "Total "+shown(l.sum.people)+" not accepted: "+shown(l.sum.notAccepted())+" –"; !strings.HasPrefix(got, want) {
+		t.Errorf("the sum is %q, want %q", got, want)
+	}
+	l.quiet("campaign", l.author.Get(l.path()), "Waits for you", "Open wave")
+	if a := l.author.Post(l.path()+"/waves", url.Values{"wave": {"2"}, "reason": {"late"}}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "was discarded") {
+		t.Errorf("opening gets %d: %s", a.Status, a.Text())
+	}
+}
