@@ -46,7 +46,6 @@ import (
 	"campaign-dispatch/internal/reach/lists/book"
 	"campaign-dispatch/internal/reach/lists/lookup"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/rollout"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
 )
@@ -158,8 +157,8 @@ func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Page
 		Rules: a.stores, AtOnce: intake.AtOnce,
 		Worker: wired.Complete(&intake.Worker{
 			Store: store, Blobs: a.blobs, Open: a.blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
-			WavesFrom: rollout.ProposedFrom, Dispatch: dispatcher,
-		}),
+			WavesFrom: c.WavesFrom, Dispatch: dispatcher,
+		}, "WavesFrom"),
 	})
 	return &sending.Pages{
 		Store: listRows{a.stores, a.exports}, Intake: service, Now: time.Now, Lead: c.MinLead, Origin: a.blobs.Origin, Reads: a.reads,
