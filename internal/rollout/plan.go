@@ -11,8 +11,6 @@ import (
 
 // The limits of a plan.
 const (
-	// ProposedFrom is the number of people from which a file is divided, so that its campaign can go in waves.
-	ProposedFrom = 100_000
 	// FirstWave is the number of people that a proposed first wave has, as nearly as the cells allow. Of 10,000 people
 	// about 4,500 get a message at once; twice a limit of 1 % is seen among 1,500.
 	FirstWave = 10_000

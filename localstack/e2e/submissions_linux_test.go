@@ -131,7 +131,7 @@ func TestSubmission_Large(t *testing.T) {
 	if accepted != lines-1 || len(all.Batches) != partsOf(all.Submission.Cells, lines-1) {
 		t.Errorf("%d messages in %d batches, want %d: a campaign has each number once", accepted, len(all.Batches), lines-1)
 	}
-	if divided := lines-1 >= rollout.ProposedFrom; divided != (len(all.Submission.Cells) > 0) || all.Submission.Cells.Waves() > 0 {
+	if divided := lines-1 >= wavesFrom; divided != (len(all.Submission.Cells) > 0) || all.Submission.Cells.Waves() > 0 {
 		t.Errorf("the file of %d people has the cells %s, want them only of a large file, and no waves", lines-1, all.Submission.Cells)
 	}
 	if sends {
@@ -203,12 +203,15 @@ type rolled struct {
 	}
 }
 
+// wavesFrom is the number of people from which the stack sends a file's campaign in waves.
+const wavesFrom = 100_000
+
 // The first wave of a large file is accepted, and the others wait for a person. A cancellation discards them: their people
 // stand in the export, with their waves.
 func TestSubmission_Waves(t *testing.T) {
 	t.Parallel()
 	i := submitterOf(newClient(t).ownTenant())
-	file := recipientsFile(t, "csv", rollout.ProposedFrom)
+	file := recipientsFile(t, "csv", wavesFrom)
 	path := i.uploadFile("submission "+rand.Text(), time.Now().Add(72*time.Hour).UTC().Format(time.RFC3339), "lista.csv", file)
 	i.send(path+"/confirm", i.checked(path))
 	id := campaign.ID{Tenant: i.env["TENANT"], CampaignID: strings.TrimPrefix(path, "/")}
@@ -219,7 +222,7 @@ func TestSubmission_Waves(t *testing.T) {
 	if r := got.Rollout; got.Status != "scheduled" || r.State != "holding" || r.Wave != 1 || len(r.Waves) < 2 || r.Waves[0].Accepted != first {
 		t.Errorf("after the first wave: %+v", got)
 	}
-	if first < rollout.FirstWave/2 || first > 2*rollout.FirstWave || first+got.Submission.NotAccepted != rollout.ProposedFrom {
+	if first < rollout.FirstWave/2 || first > 2*rollout.FirstWave || first+got.Submission.NotAccepted != wavesFrom {
 		t.Errorf("%d people are in the first wave, and %d wait", first, got.Submission.NotAccepted)
 	}
 	i.c.do(http.MethodPost, "/api/v1/external/campaigns"+path+"/cancel", nil, "Authorization", "Bearer "+i.c.token())

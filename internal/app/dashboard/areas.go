@@ -46,7 +46,6 @@ import (
 	"campaign-dispatch/internal/reach/lists/book"
 	"campaign-dispatch/internal/reach/lists/lookup"
 	"campaign-dispatch/internal/reach/optout"
-	"campaign-dispatch/internal/rollout"
 	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/internal/webhook"
 )
@@ -161,8 +160,8 @@ func (a parts) intake(c app.Config, dispatcher *dispatch.Service) *intake.Servic
 		Rules: a.stores, AtOnce: intake.AtOnce,
 		Worker: wired.Complete(&intake.Worker{
 			Store: store, Blobs: a.blobs, Open: a.blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
-			WavesFrom: rollout.ProposedFrom, Dispatch: dispatcher,
-		}),
+			WavesFrom: c.WavesFrom, Dispatch: dispatcher,
+		}, "WavesFrom"),
 	})
 }
 

@@ -119,7 +119,7 @@ func (s Submission) PartsOpen() int {
 	if !s.Plan.InWaves() {
 		return s.Check.Parts
 	}
-	return s.Cells().LastPart(s.Sending.Wave())
+	return s.Cells().LastPart(max(1, s.Sending.Wave()))
 }
 
 // NextWave returns the wave that a person can open, 0 if none is left.
