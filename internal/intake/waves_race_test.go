@@ -1,7 +1,6 @@
 package intake_test
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -216,7 +215,7 @@ func TestWaves_Races(t *testing.T) {
 			t.Parallel()
 			r.t = t
 			if r.check(log[r.began.CampaignID]); t.Failed() {
-				t.Log(fmt.Sprintf("%s: %s", r.began.State, strings.Join(r.names, ", ")))
+				t.Logf("%s: %s", r.began.State, strings.Join(r.names, ", "))
 			}
 		})
 	}
