@@ -30,7 +30,7 @@ func (c Cells) String() string {
 // ParseCells reads the result of String. It returns none for a text that is not one.
 func ParseCells(text string) Cells {
 	var all Cells
-	for _, field := range strings.FieldsSeq(text) {
+	for field := range strings.FieldsSeq(text) {
 		cell, ok := parseCell(strings.Split(field, ":"))
 		if !ok {
 			return nil
