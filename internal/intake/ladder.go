@@ -51,13 +51,27 @@ func (s *Service) Ladder(ctx context.Context, sub submission.Submission) ([]Rung
 
 // times returns when each wave goes at the earliest.
 func times(sub submission.Submission, hours reach.Hours, now time.Time) []time.Time {
-	return sub.Plan.Times(sub.DueFrom(now), func(at time.Time) time.Time {
-		var zones window.Set
-		for zone := range sub.Check.Findings.Zones {
-			zones = zones.With(zone)
-		}
-		return hours.FirstOpens(zones, at)
-	})
+	zones := zonesOf(sub.Check.Findings.Zones)
+	return sub.Plan.Times(sub.DueFrom(now), func(at time.Time) time.Time { return hours.FirstOpens(zones, at) })
+}
+
+func zonesOf(people map[window.Zone]int) (zones window.Set) {
+	for zone := range people {
+		zones = zones.With(zone)
+	}
+	return zones
+}
+
+// ResultsFrom returns when the results of the last opened wave have had the time that the plan gives them: it begins when
+// the first message of the wave may go.
+func (s *Service) ResultsFrom(ctx context.Context, sub submission.Submission) (time.Time, error) {
+	hours, err := s.hours(ctx, sub)
+	if err != nil || sub.Sending.Wave() == 0 {
+		return time.Time{}, err
+	}
+	wave := sub.Sending.Wave()
+	begun := campaign.Later(sub.Sending.Waves[wave-1].At, sub.Due())
+	return hours.FirstOpens(zonesOf(sub.OfWave(wave).Zones), begun).Add(sub.Plan.Soak), nil
 }
 
 // booking are messages that the budget books by the hours that follow a time.

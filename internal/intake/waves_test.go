@@ -350,6 +350,10 @@ func TestWaves_AsReviewed(t *testing.T) {
 	}
 	sub = c.send(sub)
 	for n, r := range ladder[1:] {
+		decide, err := c.ResultsFrom(t.Context(), sub)
+		if want := ladder[n].GoesAt.Add(4 * time.Hour); err != nil || !decide.Equal(want) {
+			t.Errorf("the results of wave %d have had their time at %v, want %v; %v", n+1, decide, want, err)
+		}
 		c.now = r.GoesAt
 		c.must(c.openWave(sub, n+2))
 		c.run()

@@ -51,6 +51,8 @@ type Waves interface {
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	// Decide takes a step, and returns the submission as it is then. If it takes none, the error is one of package intake.
 	Decide(ctx context.Context, step intake.Step) (submission.Submission, error)
+	// ResultsFrom returns when the results of the last opened wave have had their time.
+	ResultsFrom(ctx context.Context, sub submission.Submission) (time.Time, error)
 }
 
 // Pages are the pages of campaigns.

@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"errors"
-	"strconv"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -108,7 +107,7 @@ func newWaves(c campaign.Campaign, all insight.Results, sub *submission.Submissi
 	var others wave
 	for _, b := range c.Batches {
 		of := &others
-		if n := waveOf(cells, b.Batch); n > 0 {
+		if n := cells.WaveOfBatch(b.Batch); n > 0 {
 			of = &w.Rows[n-1]
 		}
 		of.batches = append(of.batches, b)
@@ -134,15 +133,6 @@ func newWaves(c campaign.Campaign, all insight.Results, sub *submission.Submissi
 		w.Stopped = sub.Sending.Wave()
 	}
 	return w
-}
-
-// waveOf returns the wave of a batch, 0 for one that is in none: the API dispatched it.
-func waveOf(cells campaign.Cells, b campaign.Batch) int {
-	part, err := strconv.Atoi(b.Name)
-	if b.Part == "" || err != nil {
-		return 0
-	}
-	return cells.WaveOf(part)
 }
 
 // count sets the results of the wave's batches, as those of a campaign.

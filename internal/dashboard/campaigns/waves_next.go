@@ -50,7 +50,11 @@ func (s *Pages) nextWave(p *web.Page, v *view, sub *submission.Submission) (*nex
 	of := sub.OfWave(number)
 	n := &nextWave{
 		Number: number, Of: len(v.Waves.Rows), People: of.Accepted, Withheld: of.Withheld, Until: sub.FilesUntil(), Paused: !v.PausedAt.IsZero(),
-		Signals: signalsOf(v.Waves.Rows[number-2]), DecideFrom: decideFrom(*sub),
+		Signals: signalsOf(v.Waves.Rows[number-2]),
+	}
+	var err error
+	if n.DecideFrom, err = s.Waves.ResultsFrom(p.R.Context(), *sub); err != nil {
+		return nil, err
 	}
 	n.Early = n.DecideFrom.After(s.Now())
 	if from := intake.OpensFrom(*sub); from.After(s.Now()) {
@@ -62,12 +66,6 @@ func (s *Pages) nextWave(p *web.Page, v *view, sub *submission.Submission) (*nex
 	billing, err := s.Store.Billing(p.R.Context(), v.Tenant)
 	n.Priced, n.Price = billing.Set(), billing.Cost(of.Sent)
 	return n, err
-}
-
-// decideFrom returns when the results of the last opened wave have had their time.
-func decideFrom(sub submission.Submission) time.Time {
-	last := sub.Sending.Waves[sub.Sending.Wave()-1]
-	return campaign.Later(last.At, sub.Due()).Add(sub.Plan.Soak)
 }
 
 // signal is a share of a wave's people that says whether the next wave should go.
