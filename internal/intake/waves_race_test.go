@@ -1,7 +1,7 @@
 package intake_test
 
 import (
-	"net/http"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,34 +95,9 @@ func (c *company) newWaveRace(seed int, ready submission.Submission) *waveRace {
 }
 
 func (r *waveRace) compete(seed int) {
-	t, names := newTurns(uint64(seed)), []string{}
-	for name := range atWaves {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	first := names[seed/2%len(names)]
-	names = slices.DeleteFunc(names, func(name string) bool { return name == first })
-	t.random.Shuffle(len(names), func(a, b int) { names[a], names[b] = names[b], names[a] })
-	r.names = append([]string{first}, names[:3]...)
-	var group sync.WaitGroup
-	started := make([]func(), 0, len(r.names))
-	for _, name := range r.names {
-		process := t.add()
-		cfg := r.env.AWS()
-		cfg.HTTPClient = &http.Client{Transport: process}
-		store, blobs := r.stores(cfg)
-		who := &rival{race: r.race, shown: r.began, service: r.service(store, blobs), worker: r.worker(store, blobs, r.queue), control: r.control(store)}
-		who.service.Worker = who.worker
-		started = append(started, func() {
-			defer process.end()
-			atWaves[name](who)
-		})
-	}
-	for _, start := range started {
-		group.Go(start)
-	}
-	group.Wait()
-	r.run()
+	t, names := newTurns(uint64(seed)), slices.Sorted(maps.Keys(atWaves))
+	r.choose(t, names, seed/2%len(names))
+	r.competeAs(t, atWaves)
 }
 
 // check wants that each wave that is open has an entry of the audit log and went, that no other went, and that each person
