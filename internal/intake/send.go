@@ -72,10 +72,7 @@ func moved(ctx context.Context, store Store, sub submission.Submission) (submiss
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return sub, err
 	}
-	if last.Revision > 0 {
-		sub.Schedule = last.Due.UTC().Format(time.RFC3339Nano)
-	}
-	return sub, nil
+	return sub.Moved(last), nil
 }
 
 func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submission.Submission, error) {

@@ -473,6 +473,24 @@ func TestWaves_Rescheduled(t *testing.T) {
 	}
 }
 
+// A campaign that is rescheduled by more than 14 days keeps its other waves: they wait for 14 days after the new time.
+func TestWaves_RescheduledFar(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.send(c.inWaves(40, func(sub *submission.Submission) { sub.Schedule = noon.Add(time.Hour).Format(time.RFC3339) }))
+	later := noon.AddDate(0, 0, 20)
+	c.reschedule(sub, later)
+	c.now = later.AddDate(0, 0, 13)
+	if s := c.totals(sub); s.PartsToCome == 0 || s.Holding() != 2 {
+		t.Errorf("%d parts to come, wave %d waits", s.PartsToCome, s.Holding())
+	}
+	c.must(c.openWave(sub, 2))
+	c.run()
+	if s := c.totals(sub); c.stored(sub).State != submission.StateHolding || s.Holding() != 3 {
+		t.Errorf("%s, %q, wave %d waits", c.stored(sub).State, c.stored(sub).Fault.Code, s.Holding())
+	}
+}
+
 // Whenever the process dies that opens a wave or sends it, the wave goes, and then nothing more.
 func TestWaves_DeathAtAnyCall(t *testing.T) {
 	t.Parallel()
