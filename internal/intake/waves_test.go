@@ -491,6 +491,26 @@ func TestWaves_RescheduledFar(t *testing.T) {
 	}
 }
 
+// A campaign that is cancelled while the last part of a wave goes leaves no wave that nobody can open.
+func TestWaves_CancelledWithLastPart(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.inWaves(40, nil)
+	c.must(c.Send(t.Context(), sub))
+	w := c.worker(c.store, c.blobs, c.queue)
+	w.Dispatch = discardingAfter{w.Dispatch, func() {
+		if c.totals(sub).Holding() == 2 {
+			c.must(c.store.CancelCampaign(t.Context(), sub.ID, c.now, false))
+		}
+	}}
+	c.must(w.Handle(t.Context(), c.queue.tasks)[0])
+	c.run()
+	s := c.totals(sub)
+	if sub = c.stored(sub); sub.State != submission.StateDiscarded || sub.DeletingFiles || len(c.files(sub)) != len(s.PartsNotAccepted()) {
+		t.Errorf("%s, %d parts are not accepted, files %v", sub.State, len(s.PartsNotAccepted()), c.files(sub))
+	}
+}
+
 // Whenever the process dies that opens a wave or sends it, the wave goes, and then nothing more.
 func TestWaves_DeathAtAnyCall(t *testing.T) {
 	t.Parallel()
