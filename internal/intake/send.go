@@ -39,7 +39,7 @@ func (w *Worker) send(ctx, starting context.Context, sub submission.Submission) 
 		}
 	}
 	if sub.State == submission.StateHolding {
-		return nil
+		return w.discardCancelled(ctx, sub)
 	}
 	return w.finish(ctx, sub)
 }
@@ -50,6 +50,19 @@ func hold(sub submission.Submission) submission.Submission {
 		sub.State = submission.StateHolding
 	}
 	return sub
+}
+
+// discardCancelled discards the waves that wait for a person if the campaign was cancelled while the last part before them
+// was dispatched: the cancellation has found nothing that waits.
+func (w *Worker) discardCancelled(ctx context.Context, sub submission.Submission) error {
+	standings, err := w.Store.Standings(ctx, sub.Tenant, []string{sub.CampaignID})
+	if err != nil || standings[sub.CampaignID].CancelledAt.IsZero() {
+		return err
+	}
+	if sub, err = w.Store.SaveSubmission(ctx, sub.Close(submission.StateDiscarded)); err != nil {
+		return err
+	}
+	return clean(ctx, w.Store, w.Blobs, sub)
 }
 
 // saveMoved saves the time of a rescheduled campaign, for which a late rest waits. Dispatch
@@ -72,10 +85,7 @@ func moved(ctx context.Context, store Store, sub submission.Submission) (submiss
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return sub, err
 	}
-	if last.Revision > 0 {
-		sub.Schedule = last.Due.UTC().Format(time.RFC3339Nano)
-	}
-	return sub, nil
+	return sub.Moved(last), nil
 }
 
 func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submission.Submission, error) {

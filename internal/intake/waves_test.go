@@ -477,6 +477,44 @@ func TestWaves_Rescheduled(t *testing.T) {
 	}
 }
 
+// A campaign that is rescheduled by more than 14 days keeps its other waves: they wait for 14 days after the new time.
+func TestWaves_RescheduledFar(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.send(c.inWaves(40, func(sub *submission.Submission) { sub.Schedule = noon.Add(time.Hour).Format(time.RFC3339) }))
+	later := noon.AddDate(0, 0, 20)
+	c.reschedule(sub, later)
+	c.now = later.AddDate(0, 0, 13)
+	if s := c.totals(sub); s.PartsToCome == 0 || s.Holding() != 2 {
+		t.Errorf("%d parts to come, wave %d waits", s.PartsToCome, s.Holding())
+	}
+	c.must(c.openWave(sub, 2))
+	c.run()
+	if s := c.totals(sub); c.stored(sub).State != submission.StateHolding || s.Holding() != 3 {
+		t.Errorf("%s, %q, wave %d waits", c.stored(sub).State, c.stored(sub).Fault.Code, s.Holding())
+	}
+}
+
+// A campaign that is cancelled while the last part of a wave goes leaves no wave that nobody can open.
+func TestWaves_CancelledWithLastPart(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.inWaves(40, nil)
+	c.must(c.Send(t.Context(), sub))
+	w := c.worker(c.store, c.blobs, c.queue)
+	w.Dispatch = discardingAfter{w.Dispatch, func() {
+		if c.totals(sub).Holding() == 2 {
+			c.must(c.store.CancelCampaign(t.Context(), sub.ID, c.now, false))
+		}
+	}}
+	c.must(w.Handle(t.Context(), c.queue.tasks)[0])
+	c.run()
+	s := c.totals(sub)
+	if sub = c.stored(sub); sub.State != submission.StateDiscarded || sub.DeletingFiles || len(c.files(sub)) != len(s.PartsNotAccepted()) {
+		t.Errorf("%s, %d parts are not accepted, files %v", sub.State, len(s.PartsNotAccepted()), c.files(sub))
+	}
+}
+
 // Whenever the process dies that opens a wave or sends it, the wave goes, and then nothing more.
 func TestWaves_DeathAtAnyCall(t *testing.T) {
 	t.Parallel()

@@ -151,8 +151,10 @@ func (w *Worker) step(ctx, starting context.Context, sub submission.Submission) 
 		return sub, w.send(ctx, starting, sub)
 	case submission.StateSent, submission.StateFailed, submission.StateDiscarded: // the deletion was interrupted
 		return sub, clean(ctx, w.Store, w.Blobs, sub)
+	case submission.StateHolding: // the function died when it had dispatched a wave
+		return sub, w.discardCancelled(ctx, sub)
 	case submission.StateDraft, submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval,
-		submission.StateRefused, submission.StateInterrupted, submission.StateHolding:
+		submission.StateRefused, submission.StateInterrupted:
 	}
 	return sub, nil
 }

@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/rollout"
 )
 
 func submissionOf(row Item) (id campaign.ID, ok bool) {
@@ -162,6 +163,9 @@ func totalsItem(t campaign.SubmissionTotals) Item {
 func (t *table) readTotals(meta Item) (totals campaign.SubmissionTotals) {
 	if totalsFields(&totals).readFrom(meta); !totals.Known() {
 		return totals
+	}
+	if totals.Cells.Waves() > 0 { // a reschedule moves the end of the waves that are not open yet
+		totals.Until = campaign.Later(totals.Until, getMillis(meta, "movedTo").Add(rollout.MaxLadder))
 	}
 	return totals.At(t.Now())
 }

@@ -183,7 +183,7 @@ func (s Submission) Totals() campaign.SubmissionTotals {
 // request for approval has more time, as has one that goes in waves. One that was saved as a draft lives as long as the
 // draft. The next wave of a campaign waits until its time ends.
 func (s Submission) FilesUntil() time.Time {
-	if s.State == StateHolding {
+	if s.State == StateHolding && s.Sending.Wave() > 0 {
 		return s.ladderEnd()
 	}
 	end := s.CreatedAt.Add(Life)
@@ -270,6 +270,14 @@ func (s Submission) Form(asked Submission) Submission {
 func (s Submission) Due() time.Time {
 	due, _ := localtime.Parse(s.Schedule) // invalid times are refused before
 	return due
+}
+
+// Moved returns the submission with the time of the last reschedule of its campaign.
+func (s Submission) Moved(last campaign.Move) Submission {
+	if last.Revision > 0 {
+		s.Schedule = last.Due.UTC().Format(time.RFC3339Nano)
+	}
+	return s
 }
 
 // DueFrom returns when the messages are due, at the earliest now.
