@@ -71,10 +71,16 @@ func (j journey) newTenant() string {
 	})
 	j.must(err)
 	j.must(seed.Seeder{Env: j.env, Now: time.Now}.RegisterWebhook(ctx, id))
-	pool, email := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(j.env.AWS()), ID: j.env["USER_POOL_ID"]}, id+"@example.com"
-	_, err = pool.Invite(ctx, account.Person{Email: email, Tenant: id, Role: "admin"}, j.env["DASHBOARD_PASSWORD"])
+	return j.invite(id, "admin")
+}
+
+// invite adds a person to a tenant, and returns the person's address.
+func (j journey) invite(tenant, role string) string {
+	j.t.Helper()
+	pool, email := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(j.env.AWS()), ID: j.env["USER_POOL_ID"]}, role+"@"+tenant+".example.com"
+	_, err := pool.Invite(j.t.Context(), account.Person{Email: email, Tenant: tenant, Role: role}, j.env["DASHBOARD_PASSWORD"])
 	j.must(err)
-	j.must(pool.SetPassword(ctx, email, j.env["DASHBOARD_PASSWORD"]))
+	j.must(pool.SetPassword(j.t.Context(), email, j.env["DASHBOARD_PASSWORD"]))
 	return email
 }
 
