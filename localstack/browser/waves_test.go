@@ -1,12 +1,12 @@
 package browser_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -129,14 +129,11 @@ func fateOf(i int) string {
 func (l ladder) await(what, selector string) {
 	l.t.Helper()
 	const most = 10 * time.Minute
-	for end := time.Now().Add(most); time.Now().Before(end); {
-		if read(l.browser, "look for "+what, chromedp.Evaluate[bool](`!!document.querySelector(`+strconv.Quote(selector)+`)`)) {
-			l.run("wait for the page", whole)
-			return
-		}
-		l.run("wait for "+what, chromedp.Evaluate[chromedp.Void](`new Promise(done => setTimeout(() => done(undefined), 1000))`, chromedp.EvalAwaitPromise))
+	ctx, stop := context.WithTimeout(l.ctx, most)
+	defer stop()
+	if _, err := chromedp.Run(ctx, chromedp.Steps(chromedp.WaitVisible(selector), whole)); err != nil {
+		l.t.Fatalf("wait for %s, at %s: %v", what, l.address(), err)
 	}
-	l.t.Fatalf("%s is not there after %v, at %s", what, most, l.address())
 }
 
 // says fails the test if an element lacks a text.
@@ -211,7 +208,7 @@ func (l ladder) readFirst() {
 	l.follow(`main td a[href^="`+l.campaign+`"]`, `#waves`)
 	l.await("the end of the first wave", `#wave-1 .tag.good`)
 	l.await("readings", `#signal-read`)
-	l.says(`#waves`, "Onda 1", `tentativas de envio`, `já foram entregues`, "Decida a partir de")
+	l.says(`#waves`, "Onda 1", `tentativas de envio`, `já foram entregues`, "o número pode subir", "Decida a partir de")
 	l.await("opt-outs", `#signal-opt_outs`)
 	l.look("canary")
 }
@@ -224,7 +221,7 @@ func (l ladder) open() {
 	l.run("send an empty reason", chromedp.KeyEvent(kb.Enter))
 	l.focused(`#wave-reason`)
 	l.sendRefused(`#next-wave form`, http.StatusUnprocessableEntity)
-	l.says(`#wave-fault`, "Escreva por que a onda pode abrir")
+	l.says(`#wave-fault`, "Escreva por que você abre a onda")
 	l.look("open-refused")
 	l.typeIn(`#wave-reason`, "Poucas falhas, ninguém reclamou; pode seguir")
 	l.follow(`#next-wave form button`, `.notice.good`)
@@ -240,7 +237,7 @@ func (l ladder) open() {
 func (l ladder) stop() {
 	l.t.Helper()
 	l.follow(`#wave-stop`, `main form button.danger`)
-	l.says(`main form`, "Onda 3|onda 3")
+	l.says(`main form`, "Nenhuma outra onda pode ser aberta")
 	l.look("stop")
 	l.follow(`main form button.danger`, `.notice.good`)
 	l.look("stopped")
