@@ -227,7 +227,7 @@ func (l ladder) open() {
 	l.follow(`#next-wave form button`, `.notice.good`)
 	l.says(`.notice.good`, `onda 2`)
 	l.look("opened")
-	l.await("the third wave that waits", `#next-wave input[name="wave"][value="3"]`)
+	l.await("the third wave that waits", `#next-wave form:has(input[name="wave"][value="3"])`)
 	l.says(`#wave-2`, "ninguém reclamou; pode seguir")
 	l.visit(l.campaign)
 	l.look("second")
