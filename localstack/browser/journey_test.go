@@ -35,16 +35,20 @@ import (
 // technical matches words that a marketing person does not use.
 var technical = regexp.MustCompile(`(?i)\b(lotes?|payload|json|http|uuid|dry run|webhook|backend|timeout|token|null|undefined|batch|queue|[0-9a-f]{8}-[0-9a-f]{4}-)`)
 
-// journey is a walk of a marketing person on a phone, by keyboard alone.
-type journey struct{ *browser }
+// journey is a walk of a marketing person by keyboard alone.
+type journey struct {
+	*browser
+
+	width int64 // of the window
+}
 
 // A marketing person whose company has nothing yet writes a template, sends a campaign, reads
 // its results, exports them, and writes again to those who did not read.
 func TestJourney(t *testing.T) {
 	t.Parallel()
-	j := journey{open(t, "pt-BR")}
-	j.signIn(j.newTenant())
 	phone := windows[1]
+	j := journey{open(t, "pt-BR"), phone.width}
+	j.signIn(j.newTenant())
 	j.run("set the window", chromedp.EmulateViewport(phone.width, tall, phone.as...))
 	j.visit("/dashboard")
 	j.plain("nothing yet")
@@ -99,13 +103,13 @@ func (j journey) follow(selector, then string) {
 	j.plain(selector)
 }
 
-// plain fails the test if the page shows technical words or is wider than the phone.
+// plain fails the test if the page shows technical words or is wider than the window.
 func (j journey) plain(after string) {
 	j.t.Helper()
 	if found := technical.FindAllString(j.text("main"), -1); found != nil {
 		j.t.Errorf("the page after %s shows %q", after, found)
 	}
-	if wide := read(j.browser, "measure the page", chromedp.Evaluate[int64](`document.documentElement.scrollWidth`)); wide > windows[1].width {
+	if wide := read(j.browser, "measure the page", chromedp.Evaluate[int64](`document.documentElement.scrollWidth`)); wide > j.width {
 		j.t.Errorf("the page after %s is %d pixels wide", after, wide)
 	}
 }

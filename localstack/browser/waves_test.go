@@ -32,9 +32,10 @@ func TestWaves(t *testing.T) {
 	t.Parallel()
 	for window := range windows {
 		t.Run(windows[window].name, func(t *testing.T) {
-			admin := ladder{journey: journey{open(t, "pt-BR")}, window: window}
-			author := ladder{journey: journey{open(t, "pt-BR")}, window: window}
-			approver := ladder{journey: journey{open(t, "pt-BR")}, window: window}
+			person := func() ladder {
+				return ladder{journey: journey{open(t, "pt-BR"), windows[window].width}, window: window}
+			}
+			admin, author, approver := person(), person(), person()
 			email := admin.newTenant()
 			_, tenant, _ := strings.Cut(strings.TrimSuffix(email, ".example.com"), "@")
 			admin.prepare(email)
