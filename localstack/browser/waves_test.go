@@ -175,7 +175,7 @@ func (l ladder) plan() {
 	const day = 24 * time.Hour
 	l.run("set a time", chromedp.SetValue(`[name="notBefore-10000"]`, inSaoPaulo(day)))
 	l.follow(`#waves form button`, `.notice.good`)
-	l.says(`#waves`, `1\.0\d\d pessoas recebem primeiro|9\d\d pessoas recebem primeiro`, "15 minutos", "Não antes de", "Onda 4")
+	l.says(`#waves`, `1\.[012]\d\d pessoas recebem primeiro`, "15 minutos", "Não antes de", "Onda 4")
 	l.look("planned")
 	l.follow(`form[action$="/confirm"] button`, `.notice.good`)
 	l.says(`.notice.good`, "Pedido enviado")
