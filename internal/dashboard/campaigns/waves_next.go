@@ -50,13 +50,13 @@ func (s *Pages) nextWave(p *web.Page, v *view, sub *submission.Submission) (*nex
 	of := sub.OfWave(number)
 	n := &nextWave{
 		Number: number, Of: len(v.Waves.Rows), People: of.Accepted, Withheld: of.Withheld, Until: sub.FilesUntil(), Paused: !v.PausedAt.IsZero(),
-		Signals: signalsOf(v.Waves.Rows[number-2]),
 	}
 	var err error
-	if n.DecideFrom, err = s.Waves.ResultsFrom(p.R.Context(), *sub); err != nil {
+	if n.DecideFrom, err = s.resultsFrom(p, sub); err != nil {
 		return nil, err
 	}
 	n.Early = n.DecideFrom.After(s.Now())
+	n.Signals = signalsOf(v.Waves.Rows[number-2], n.Early)
 	if from := intake.OpensFrom(*sub); from.After(s.Now()) {
 		n.OpensFrom = from
 	}
@@ -68,11 +68,21 @@ func (s *Pages) nextWave(p *web.Page, v *view, sub *submission.Submission) (*nex
 	return n, err
 }
 
+// resultsFrom returns when the results of the last opened wave have had their time. It is zero without the submission.
+func (s *Pages) resultsFrom(p *web.Page, sub *submission.Submission) (time.Time, error) {
+	if sub == nil {
+		return time.Time{}, nil
+	}
+	return s.Waves.ResultsFrom(p.R.Context(), *sub)
+}
+
 // signal is a share of a wave's people that says whether the next wave should go.
 type signal struct {
 	rollout.Share
 
 	Key string
+	// Rises means that the share is that of a wave whose results have not had their time.
+	Rises bool
 }
 
 // The signals.
@@ -83,13 +93,13 @@ const (
 	signalOptOuts   = "opt_outs"
 )
 
-// signalsOf returns the signals of a wave that its batches show.
-func signalsOf(w wave) []signal {
+// signalsOf returns the signals of a wave that its batches show. early means that its results have not had their time.
+func signalsOf(w wave, early bool) []signal {
 	failed, ended := insight.Failures(w.batches)
 	return []signal{
-		{rollout.Share{K: failed, N: ended}, signalFailures},
-		{rollout.Share{K: w.Delivered, N: w.Sent}, signalDelivered},
-		{rollout.Share{K: w.Read, N: w.Delivered}, signalRead},
+		{rollout.Share{K: failed, N: ended}, signalFailures, false},
+		{rollout.Share{K: w.Delivered, N: w.Sent}, signalDelivered, early},
+		{rollout.Share{K: w.Read, N: w.Delivered}, signalRead, early},
 	}
 }
 
@@ -106,7 +116,8 @@ func (s signal) few() bool {
 	return s.N < enough
 }
 
-// Says returns the share in words, and how much it says about all people of the campaign.
+// Says returns the share in words, and how much it says about all people of the campaign. While results arrive, that is
+// nothing: those who opt out or read late would be missing.
 func (s signal) Says(p *web.Page) string {
 	key := "campaigns.signal." + s.Key
 	if s.N == 0 {
@@ -116,6 +127,8 @@ func (s signal) Says(p *web.Page) string {
 	from, to := tenths(p, low, false), tenths(p, high, true)
 	counted := p.Count(key, s.K, p.Number(s.N), p.Percent(s.K, s.N))
 	switch {
+	case s.Rises && s.K < s.N:
+		return counted + " " + p.T("campaigns.signal.early")
 	case !s.few():
 		return counted + " " + p.T("campaigns.signal.all", from, to)
 	case s.K == 0 && p.Has(key+".none"):

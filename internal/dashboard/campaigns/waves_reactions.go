@@ -50,7 +50,15 @@ func (s *Pages) waveReactions(p *web.Page, c campaign.Campaign) error {
 	if err := s.addWaveReplies(p, &l, sent, all); err != nil {
 		return err
 	}
-	l.judge()
+	sub, err := s.submission(p, c)
+	if err != nil {
+		return err
+	}
+	from, err := s.resultsFrom(p, sub)
+	if err != nil {
+		return err
+	}
+	l.judge(from.After(s.Now()))
 	return p.RenderOr("campaigns_waves_count.html", "campaigns.wave_reactions", "campaigns_waves_reactions.html", l)
 }
 
@@ -67,13 +75,13 @@ func sentWaves(all *waves) (sent []wave) {
 	return sent
 }
 
-// judge sets the signal of the last wave that was opened.
-func (l *reactionsPage) judge() {
+// judge sets the signal of the last wave that was opened. early means that its results have not had their time.
+func (l *reactionsPage) judge(early bool) {
 	for i := range l.Rows {
 		if r := l.Rows[i]; r.Number > 0 {
 			l.Number, l.Signal = r.Number, nil
 			if r.OptOutsCounted {
-				l.Signal = &signal{rollout.Share{K: min(r.OptOuts, r.Delivered), N: r.Delivered}, signalOptOuts}
+				l.Signal = &signal{rollout.Share{K: min(r.OptOuts, r.Delivered), N: r.Delivered}, signalOptOuts, early}
 			}
 		}
 	}

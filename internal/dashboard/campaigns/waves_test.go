@@ -119,19 +119,19 @@ func TestWaves_Page(t *testing.T) {
 	w := newInWaves(t)
 	a := w.reader("pt-BR", web.RoleAuthor).Get(w.path())
 	w.rows(t, a, map[string]string{
-		"wave-1":      "Onda 1 1.000 ficaram de fora: 10 21/11/2037 10:00 ana@example.com 900 600 66,7% 300 50% 80 Não enviadas: 10 Enviada",
-		"wave-2":      "Onda 2 3.000 – – – – – Aguarda você",
-		"wave-3":      "Onda 3 6.000 – – – – – Não aberta",
+		"wave-1":      "Onda 1 1.000 ficaram de fora: 10 Enviada aberta em 21/11/2037 10:00 ana@example.com 900 600 66,7% 300 50% 80 Não enviadas: 10",
+		"wave-2":      "Onda 2 3.000 Aguarda você – – – –",
+		"wave-3":      "Onda 3 6.000 Não aberta – – – –",
 		"wave-others": "",
-		"wave-total":  "Total 10.000 ficaram de fora: 10 não aceitas: 9.000 – 900 600 66,7% 300 50% 80 Não enviadas: 10 –",
+		"wave-total":  "Total 10.000 ficaram de fora: 10 esperam: 9.000 – 900 600 66,7% 300 50% 80 Não enviadas: 10",
 	})
 	says(t, "the page", a.Text(), "Natal Aguarda você: onda 2 de 3", "Pessoas: 10.000",
-		"30 de 930 tentativas de envio falharam (3,2%). Entre todos, seriam de 2,2% a 4,6%.",
-		"600 de 900 enviadas já foram entregues (66,7%). Entre todos, seriam de 63,5% a 69,7%.",
-		"300 de 600 entregues já foram lidas (50%). Entre todos, seriam de 46% a 54%.",
+		"30 de 930 tentativas de envio falharam (3,2%). Na campanha inteira, deve ficar entre 2,2% e 4,6%.",
+		"600 de 900 enviadas já foram entregues (66,7%). Ainda é cedo: o número pode subir.",
+		"300 de 600 entregues já foram lidas (50%). Ainda é cedo: o número pode subir.",
 		"Ainda é cedo: os resultados da onda 1 continuam chegando. Decida a partir de 21/11/2037 14:00. Sem decisão, o resto é descartado em 05/12/2037 10:00.",
 		"A onda 2 tem 3.000 pessoas.", "Delas, 4 tinham pedido para não receber ou estavam em uma lista de bloqueio", "Depois dela, 6.000 pessoas continuam esperando.",
-		"Abrir a onda 2 (3.000 pessoas)", "Parar de vez: Descartar o resto · Cancelar campanha")
+		"Abrir a onda 2 (3.000 pessoas)", "Parar de vez: Descartar o resto · Cancelar campanha Descartar o resto não muda as ondas que já foram abertas.")
 	says(t, "the page", a.Body, "<title>Natal – Aguarda você: onda 2 de 3", `hx-trigger="every 60s"`, `hx-get="`+w.path()+`/waves" hx-trigger="load"`)
 	for _, no := range []string{"every 2s", `http-equiv="refresh"`, "Preço, se"} {
 		if strings.Contains(a.Body, no) {
@@ -142,7 +142,8 @@ func TestWaves_Page(t *testing.T) {
 		"30 of 930 attempts to send failed (3.2%). Among all, they would be 2.2% to 4.6%.", "Decide from 21 Nov 2037, 14:00 on.", "Open wave 2 (3,000 people)")
 	w.later = 2 * time.Hour
 	text := w.reader("pt-BR", web.RoleAuthor).Get(w.path()).Text()
-	says(t, "the page after the time", text, "Você pode decidir desde 21/11/2037 14:00. Sem decisão", "Abrir a onda 2")
+	says(t, "the page after the time", text, "Você já pode decidir, desde 21/11/2037 14:00. Sem decisão", "Abrir a onda 2",
+		"(66,7%). Na campanha inteira, deve ficar entre 63,5% e 69,7%.", "(50%). Na campanha inteira, deve ficar entre 46% e 54%.")
 	if strings.Contains(text, "Ainda é cedo") {
 		t.Error("the page warns when the results had their time")
 	}
@@ -159,11 +160,12 @@ func TestWaves_Few(t *testing.T) {
 	b := w.part(1, 1, 60)
 	w.record(b, campaign.OutcomeSent, "", 0, 11, noon.Add(-time.Hour))
 	w.record(b, campaign.OutcomeDelivered, "", 0, 0, noon.Add(-time.Hour))
+	w.later = 2 * time.Hour // the results have had their time
 	text := w.reader("pt-BR", web.RoleViewer).Get(w.path()).Text()
 	says(t, "the page", text,
 		"0 de 12 tentativas de envio falharam (0%). Ainda são poucas: 12 tentativas não dizem nada sobre falhas abaixo de 24,3%.",
-		"1 de 12 enviadas já foi entregue (8,3%). Ainda são poucos para concluir: entre todos, podem ser de 1,4% a 35,4%.",
-		"0 de 1 entregues já foram lidas (0%). Ainda são poucos para concluir: entre todos, podem ser de 0% a 79,4%.")
+		"1 de 12 enviadas já foi entregue (8,3%). Ainda são poucos para concluir: na campanha inteira, pode ficar entre 1,4% e 35,4%.",
+		"0 de 1 entregues já foram lidas (0%). Ainda são poucos para concluir: na campanha inteira, pode ficar entre 0% e 79,4%.")
 }
 
 // The price of the wave is that of the messages that are sent.
@@ -182,10 +184,10 @@ func TestWaves_BatchOfAPI(t *testing.T) {
 	w.record(other, campaign.OutcomeSent, "", 0, 39, noon)
 	a := w.reader("en", web.RoleViewer).Get(w.path())
 	w.rows(t, a, map[string]string{
-		"wave-1":      "Wave 1 1,000 left out: 10 21 Nov 2037, 10:00 ana@example.com 900 600 66.7% 300 50% 80 Not sent: 10 Sent",
-		"wave-2":      "Wave 2 3,000 – – – – – Waits for you",
-		"wave-others": "In no wave, from another system 50 – 40 0 0% 0 0 Sending",
-		"wave-total":  "Total 10,050 left out: 10 not accepted: 9,000 – 940 600 63.8% 300 50% 80 Not sent: 10 –",
+		"wave-1":      "Wave 1 1,000 left out: 10 Sent opened 21 Nov 2037, 10:00 ana@example.com 900 600 66.7% 300 50% 80 Not sent: 10",
+		"wave-2":      "Wave 2 3,000 Waits for you – – – –",
+		"wave-others": "In no wave, from another system 50 Sending 40 0 0% 0 0",
+		"wave-total":  "Total 10,050 left out: 10 not accepted: 9,000 – 940 600 63.8% 300 50% 80 Not sent: 10",
 	})
 	says(t, "the page", a.Text(), "Recipients 1,040 10.4% of the people Sent 940", "An author or an admin can open the wave.")
 	for _, no := range []string{`name="reason"`, "Discard the rest"} {
@@ -221,7 +223,7 @@ func TestWaves_Open(t *testing.T) {
 	}
 	a := w.reader("pt-BR", web.RoleAuthor).Get(w.path())
 	w.rows(t, a, map[string]string{
-		"wave-2": "Onda 2 3.000 21/11/2037 12:00 author@example.com “" + reason + "” – – – – Em envio", "wave-3": "Onda 3 6.000 – – – – – Não aberta",
+		"wave-2": "Onda 2 3.000 Em envio aberta em 21/11/2037 12:00 author@example.com “" + reason + "” – – – –", "wave-3": "Onda 3 6.000 Não aberta – – – –",
 	})
 	says(t, "the page", a.Body, "<title>Natal – Em envio", `hx-trigger="every 2s"`)
 	if strings.Contains(a.Text(), "Aguarda você") || strings.Contains(a.Body, `name="reason"`) {
@@ -242,9 +244,9 @@ func TestWaves_Partial(t *testing.T) {
 	w.part(2, 2, 1495)
 	a := w.reader("en", web.RoleAuthor).Get(w.path())
 	w.rows(t, a, map[string]string{
-		"wave-1":     "Wave 1 1,000 left out: 10 21 Nov 2037, 10:00 ana@example.com 900 600 66.7% 300 50% 80 Not sent: 10 Sent",
-		"wave-2":     "Wave 2 3,000 left out: 5 not accepted: 1,500 21 Nov 2037, 12:00 author@example.com “fine” 0 0 0 0 Sending",
-		"wave-total": "Total 10,000 left out: 15 not accepted: 7,500 – 900 600 66.7% 300 50% 80 Not sent: 10 –",
+		"wave-1":     "Wave 1 1,000 left out: 10 Sent opened 21 Nov 2037, 10:00 ana@example.com 900 600 66.7% 300 50% 80 Not sent: 10",
+		"wave-2":     "Wave 2 3,000 left out: 5 not accepted: 1,500 Sending opened 21 Nov 2037, 12:00 author@example.com “fine” 0 0 0 0",
+		"wave-total": "Total 10,000 left out: 15 not accepted: 7,500 – 900 600 66.7% 300 50% 80 Not sent: 10",
 	})
 	says(t, "the list", w.reader("en", web.RoleAuthor).Get(w.path()+"/row").Text(), "Natal", "Sending 9,985")
 	w.sub.State, w.sub.Fault = submission.StateInterrupted, submission.Fault{Code: "budget_exceeded"}
@@ -276,7 +278,7 @@ func TestWaves_Refusals(t *testing.T) {
 		"over":        {before: func(w *inWaves) { w.later = 13*24*time.Hour + 22*time.Hour }, status: 409, want: "The time to open the wave ended on 5 Dec 2037, 10:00."},
 		"discarded":   {change: discarded, status: 409, want: "The rest of the campaign was discarded."},
 		"not yet":     {change: sending, status: 409, want: "The wave before is still being accepted."},
-		"no reason":   {reason: " \n", status: 422, want: "Write why the wave can be opened."},
+		"no reason":   {reason: " \n", status: 422, want: "Write why you open the wave."},
 		"wave 1":      {wave: "1", status: 400, want: ""},
 		"wave 3":      {wave: "3", status: 409, want: "changed while this page was open"},
 		"unknown":     {wave: "4", status: 400, want: ""},
@@ -367,8 +369,8 @@ func TestWaves_Stop(t *testing.T) {
 	w.must(err)
 	a = w.reader("en", web.RoleAuthor).Get(w.path())
 	w.rows(t, a, map[string]string{
-		"wave-1": "Wave 1 1,000 left out: 10 21 Nov 2037, 10:00 ana@example.com 900 600 66.7% 300 50% 80 Not sent: 10 Sent", "wave-2": "Wave 2 3,000 – – – – – Discarded",
-		"wave-3": "Wave 3 6,000 – – – – – Discarded", "wave-total": "Total 10,000 left out: 10 not accepted: 9,000 – 900 600 66.7% 300 50% 80 Not sent: 9,010 –",
+		"wave-1": "Wave 1 1,000 left out: 10 Sent opened 21 Nov 2037, 10:00 ana@example.com 900 600 66.7% 300 50% 80 Not sent: 10", "wave-2": "Wave 2 3,000 Discarded – – – –",
+		"wave-3": "Wave 3 6,000 Discarded – – – –", "wave-total": "Total 10,000 left out: 10 not accepted: 9,000 – 900 600 66.7% 300 50% 80 Not sent: 9,010",
 	})
 	if strings.Contains(a.Body, `name="reason"`) || strings.Contains(a.Text(), "Waits for you") {
 		t.Errorf("a wave can be opened: %s", a.Text())
@@ -394,8 +396,8 @@ func TestWaves_SubmissionDeleted(t *testing.T) {
 	w.later = 400 * 24 * time.Hour
 	a := w.reader("en", web.RoleAuthor).Get(w.path())
 	w.rows(t, a, map[string]string{
-		"wave-1": "Wave 1 990 21 Nov 2037, 10:00 900 900 100% 900 100% 90 Sent", "wave-2": "Wave 2 – – – – – – Discarded",
-		"wave-3": "Wave 3 – – – – – – Discarded", "wave-total": "Total 10,000 left out: 10 not accepted: 9,000 – 900 900 100% 900 100% 90 Not sent: 9,000 –",
+		"wave-1": "Wave 1 990 Sent opened 21 Nov 2037, 10:00 900 900 100% 900 100% 90", "wave-2": "Wave 2 – Discarded – – – –",
+		"wave-3": "Wave 3 – Discarded – – – –", "wave-total": "Total 10,000 left out: 10 not accepted: 9,000 – 900 900 100% 900 100% 90 Not sent: 9,000",
 	})
 	says(t, "the reactions", w.reader("en", web.RoleAuthor).Get(w.path()+"/waves").Text(), "Wave 1: its opt-outs cannot be counted any more.", "Wave 1 900 – –")
 }
@@ -425,7 +427,7 @@ func TestWaves_List(t *testing.T) {
 	lists("holding")
 	lists("paused", "Natal")
 	a := reader.Get(w.path())
-	says(t, "the page", a.Text(), "Natal Pausada", "Onda 2 3.000 – – – – – Pausada", "A campanha está pausada. Retome o envio para abrir a próxima onda.", "Elas esperam também que alguém abra a próxima onda.")
+	says(t, "the page", a.Text(), "Natal Pausada", "Onda 2 3.000 Pausada – – – –", "A campanha está pausada. Retome o envio para abrir a próxima onda.", "Elas esperam também que alguém abra a próxima onda.")
 	w.admin().Post(w.path()+"/resume", url.Values{})
 	says(t, "the page", reader.Get(w.path()).Text(), "Natal "+state)
 	w.admin().Post(w.path()+"/cancel", url.Values{})
@@ -434,7 +436,7 @@ func TestWaves_List(t *testing.T) {
 		t.Errorf("a cancelled campaign waits: %s", text)
 	}
 	a = reader.Get(w.path())
-	w.rows(t, a, map[string]string{"wave-2": "Onda 2 3.000 – – – – – Descartada"})
+	w.rows(t, a, map[string]string{"wave-2": "Onda 2 3.000 Descartada – – – –"})
 	if text := a.Text(); strings.Contains(text, "Aguarda você") || strings.Contains(text, "Abrir a onda") {
 		t.Errorf("a cancelled campaign waits: %s", text)
 	}
@@ -459,7 +461,7 @@ func TestWaves_Update(t *testing.T) {
 	part := w.reader("en", web.RoleAuthor)
 	part.Header.Set("HX-Request", "true")
 	a := part.Get(path)
-	says(t, "the update", a.Body, `id="waves" aria-labelledby="waves-title" hx-swap-oob="true"`)
+	says(t, "the update", a.Body, `id="waves" hx-swap-oob="true"`)
 	if strings.Contains(a.Body, `id="next-wave"`) {
 		t.Error("the update replaces the form")
 	}
@@ -493,8 +495,8 @@ func TestWaves_Scheduled(t *testing.T) {
 		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
 	})
 	a := w.reader("pt-BR", web.RoleAuthor).Get(w.path())
-	says(t, "the page", a.Text(), "Carnaval Agendada", "Sai em 21/11/2037 13:00. Pessoas: 990.", "Onda 1 1.000 ficaram de fora: 10 21/11/2037 10:00 ana@example.com 0 0 0 0 Agendada",
-		"Nenhuma tentativa de envio terminou ainda.", "Decida a partir de 21/11/2037 17:00.", "A próxima onda só pode abrir a partir de 21/11/2037 13:00.")
+	says(t, "the page", a.Text(), "Carnaval Agendada", "Sai em 21/11/2037 13:00. Pessoas: 990.", "Onda 1 1.000 ficaram de fora: 10 Agendada aberta em 21/11/2037 10:00 ana@example.com 0 0 0 0",
+		"Nenhuma tentativa de envio terminou ainda.", "Decida a partir de 21/11/2037 17:00.", "A próxima onda só pode ser aberta a partir de 21/11/2037 13:00.")
 	if strings.Contains(a.Body, `name="reason"`) {
 		t.Error("a wave can be opened before the campaign goes")
 	}
@@ -535,11 +537,11 @@ func TestWaves_Reactions(t *testing.T) {
 		return part.Get(w.path() + path).Text()
 	}
 	text := get("/waves")
-	says(t, "the count", text, "Onda 1: 2 de 600 que receberam pediram para sair (0,3%). Entre todos, seriam de 0% a 1,3%.",
+	says(t, "the count", text, "Onda 1: 2 de 600 que receberam pediram para sair (0,3%). Ainda é cedo: o número pode subir.",
 		"Onda 1 600 2 0,3% 2", "Fora das ondas, por outro sistema 0 1 0", "Antes de a onda sair – 1 0", "Total 600 4 2")
 	says(t, "the campaign", get("/optouts"), "4 destinatários desta campanha pediram para não receber mais.")
 	w.later = 7 * 24 * time.Hour // the times of opt-outs are kept for 8 days
-	says(t, "the count", get("/waves"), "Onda 1: 2 de 600")
+	says(t, "the count", get("/waves"), "Onda 1: 2 de 600 que receberam pediram para sair (0,3%). Na campanha inteira, deve ficar entre 0% e 1,3%.")
 	w.later = 9 * 24 * time.Hour
 	says(t, "the count", get("/waves"), "Onda 1: os pedidos para sair não podem mais ser contados.", "Onda 1 600 – 2")
 }

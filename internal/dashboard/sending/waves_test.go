@@ -159,10 +159,10 @@ func TestWaves_Review(t *testing.T) {
 	c.author.Language, c.rate = "pt-BR", 500
 	page := c.author.Get(path)
 	says(t, page, http.StatusOK,
-		"10.012 pessoas recebem primeiro. As outras 1.989.988 esperam: nada mais vai sem você abrir a próxima onda.",
+		"10.012 pessoas recebem primeiro. As outras 1.989.988 esperam: nada mais sai até você abrir a próxima onda.",
 		"Onda 1 10.012 0,5% Assim que você confirmar Sua confirmação",
-		"Onda 2 190.000 9,5% 21/11/2037 13:00 Alguém olhar a onda 1, 4 horas depois que ela começa, e abrir esta",
-		"Onda 3 1.799.988 90% 21/11/2037 17:00 Alguém olhar a onda 2, 4 horas depois que ela começa, e abrir esta",
+		"Onda 2 190.000 9,5% 21/11/2037 13:00 Alguém ver os resultados da onda 1, 4 horas depois do início dela, e abrir esta",
+		"Onda 3 1.799.988 90% 21/11/2037 17:00 Alguém ver os resultados da onda 2, 4 horas depois do início dela, e abrir esta",
 		"Total 2.000.000", "Confirmar 3 ondas e enviar a primeira para 10.012 pessoas", "cerca de 67 minutos sem contar as pausas entre as ondas",
 	)
 	without(t, page, "sending.", "Enviar para 2.000.000")
@@ -232,7 +232,7 @@ func TestWaves_Change(t *testing.T) {
 	}
 	page := c.author.Follow(a)
 	says(t, page, http.StatusOK,
-		"Ondas da campanha “Natal” mudadas", "20.012 pessoas recebem primeiro. As outras 1.979.988 esperam", "Onda 2 180.000 9% 21/11/2037 09:15", "15 minutos depois que ela começa",
+		"As ondas da campanha “Natal” foram mudadas. Nada foi enviado ainda.", "20.012 pessoas recebem primeiro. As outras 1.979.988 esperam", "Onda 2 180.000 9% 21/11/2037 09:15", "15 minutos depois do início dela",
 		"Onda 3 300.000 15% 22/11/2037 10:00", "Não antes de 22/11/2037 10:00", "Onda 4 500.000 25% 22/11/2037 10:15", "Onda 5 999.988 50% 23/11/2037 18:30", "Confirmar 5 ondas",
 	)
 	for _, entered := range []string{
@@ -257,12 +257,12 @@ func TestWaves_AtOnce(t *testing.T) {
 		t.Fatalf("the plan is %+v", c.stored.Plan)
 	}
 	page := c.author.Get(path)
-	says(t, page, http.StatusOK, "Ondas Todas as 2.000.000 pessoas recebem de uma vez, sem olhar antes.", "Enviar para 2.000.000 pessoas")
+	says(t, page, http.StatusOK, "Ondas Todas as 2.000.000 pessoas recebem de uma vez, antes dos primeiros resultados.", "Enviar para 2.000.000 pessoas")
 	if !strings.Contains(page.Body, `value="once" checked`) || !strings.Contains(page.Body, `<option value="50" selected>`) || !strings.Contains(page.Body, `value="4h0m0s" selected`) {
 		t.Errorf("the form is\n%s", page.Body)
 	}
 	c.stored.State, c.stored.Approval = submission.StateApproval, submission.Approval{AskedBy: "author@example.com", AskedAt: noon}
-	says(t, c.approver.Get(path), http.StatusOK, "Você aprova a mensagem e o envio de uma vez, sem ondas.", "Aprovar e enviar agora para 2.000.000 pessoas")
+	says(t, c.approver.Get(path), http.StatusOK, "Você aprova a mensagem e o envio a todos de uma vez, sem ondas.", "Aprovar e enviar agora para 2.000.000 pessoas")
 }
 
 // A file that is not divided has no waves, in the page and for the form.
@@ -367,20 +367,20 @@ func TestWaves_TooLong(t *testing.T) {
 	c.author.Language, c.approver.Language = "pt-BR", "pt-BR"
 	c.stored.NotAfter = "2037-11-21T16:00:00Z"
 	page := c.author.Get(path)
-	const late = "A onda 3 só poderia ir em 21/11/2037 17:00, e o prazo para enviar termina em 21/11/2037 13:00. Use menos ondas ou uma pausa menor, ou mude o prazo."
-	says(t, page, http.StatusOK, strings.Replace(late, "A onda 3 só poderia ir em 21/11/2037 17:00", "A onda 2 só poderia ir em 21/11/2037 13:00", 1))
+	const late = "A onda 3 só poderia sair em 21/11/2037 17:00, e o prazo para enviar termina em 21/11/2037 13:00. Use menos ondas ou uma pausa menor, ou mude o prazo."
+	says(t, page, http.StatusOK, strings.Replace(late, "A onda 3 só poderia sair em 21/11/2037 17:00", "A onda 2 só poderia sair em 21/11/2037 13:00", 1))
 	c.stored.NotAfter = "2037-11-21T17:00:00Z" // 14:00
 	page = c.author.Get(path)
 	says(t, page, http.StatusOK, strings.Replace(late, "13:00. Use", "14:00. Use", 1))
 	if strings.Contains(page.Body, path+"/confirm") {
 		t.Errorf("the page can be confirmed:\n%s", page.Text())
 	}
-	says(t, c.confirm(c.author), http.StatusConflict, "A última onda iria tarde demais.", strings.Replace(late, "13:00. Use", "14:00. Use", 1))
+	says(t, c.confirm(c.author), http.StatusConflict, "A última onda sairia tarde demais.", strings.Replace(late, "13:00. Use", "14:00. Use", 1))
 	c.stored.NotAfter, c.stored.Plan.Waves[2].NotBefore = "", noon.Add(rollout.MaxLadder)
-	says(t, c.author.Get(path), http.StatusOK, "A onda 3 só poderia ir em 05/12/2037 09:00, 14 dias ou mais depois da primeira")
+	says(t, c.author.Get(path), http.StatusOK, "A onda 3 só poderia sair em 05/12/2037 09:00, 14 dias ou mais depois da primeira")
 	c.stored.State, c.stored.Approval = submission.StateApproval, submission.Approval{AskedBy: "author@example.com", AskedAt: noon}
 	without(t, c.approver.Get(path), "Aprovar 3 ondas")
-	says(t, c.decide(c.approver, "approve"), http.StatusConflict, "ou a última onda iria tarde demais. A campanha não foi enviada e voltou")
+	says(t, c.decide(c.approver, "approve"), http.StatusConflict, "ou a última onda sairia tarde demais. A campanha não foi enviada e voltou")
 }
 
 // The review says on which day each wave is booked, and which wave has no room.
@@ -392,14 +392,14 @@ func TestWaves_Budget(t *testing.T) {
 	c.policy.Rules = map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}
 	page := c.author.Get(path)
 	says(t, page, http.StatusOK, "20.001,50 no orçamento de 21/11/2037 (ondas 1 e 2)", "179.998,80 no orçamento de 23/11/2037 (onda 3)")
-	without(t, page, "Falta espaço")
+	without(t, page, "Falta orçamento")
 	c.spent = map[string]campaign.Money{"2037-11-23": 20_000_000_000}
 	page = c.author.Get(path)
-	says(t, page, http.StatusOK, "Falta espaço em 23/11/2037: onda 3.")
+	says(t, page, http.StatusOK, "Falta orçamento em 23/11/2037: onda 3.")
 	if strings.Contains(page.Body, path+"/confirm") {
 		t.Error("the page can be confirmed without room")
 	}
-	says(t, c.confirm(c.author), http.StatusConflict, "Falta espaço em 23/11/2037: onda 3.")
+	says(t, c.confirm(c.author), http.StatusConflict, "Falta orçamento em 23/11/2037: onda 3.")
 }
 
 // The approver sees the waves and approves them: others need another approval.
@@ -412,7 +412,7 @@ func TestWaves_Approval(t *testing.T) {
 	}
 	page := c.approver.Get(path)
 	says(t, page, http.StatusOK, "Onda 1 10.012 0,5% Assim que for aprovada Aprovação", "Você aprova 3 ondas e a mensagem. Nada disso muda sem outra aprovação.",
-		"nada mais vai sem alguém abrir a próxima onda", "Aprovar 3 ondas e enviar a primeira agora para 10.012 pessoas")
+		"nada mais sai até alguém abrir a próxima onda", "Aprovar 3 ondas e enviar a primeira agora para 10.012 pessoas")
 	without(t, page, "Mudar as ondas")
 	approval := url.Values{"decision": {"approve"}, "hash": {page.Value("hash")}}
 	c.author.Post(path+"/withdraw", nil)
@@ -437,7 +437,7 @@ func TestWaves_Sending(t *testing.T) {
 	c.opened(2, 4, 30_000)
 	c.stored.Sending.Erased, c.stored.Sending.InOtherBatches = 5, 10
 	says(t, c.author.Get(path), http.StatusOK, "5%", "Pessoas do arquivo já aceitas: 30.000 de 2.000.003",
-		"Onda 2 de 3: faltam 170.000 de 190.000 pessoas desta onda. As outras 1.799.988 esperam: nada vai para elas sem alguém abrir a próxima onda.")
+		"Onda 2 de 3: faltam 170.000 de 190.000 pessoas desta onda. As outras 1.799.988 esperam: nada é enviado a elas até alguém abrir a próxima onda.")
 	part := c.author
 	part.Header.Set("HX-Request", "true")
 	says(t, part.Get(path), http.StatusOK, "Onda 2 de 3: faltam 170.000")
@@ -483,7 +483,7 @@ func TestWaves_Holding(t *testing.T) {
 		t.Errorf("the list is\n%s", list.Body)
 	}
 	c.stored.Approval = submission.Approval{AskedBy: "author@example.com", Decision: submission.DecisionApproved, DecidedBy: "approver@example.com"}
-	says(t, c.author.Get(sending.ApprovalsPath), http.StatusOK, "Aprovada, onda 2 de 3 aguarda uma pessoa")
+	says(t, c.author.Get(sending.ApprovalsPath), http.StatusOK, "Aprovada; a onda 2 de 3 espera que alguém a abra")
 	part := c.author
 	part.Header = http.Header{"Hx-Request": {"true"}}
 	if a := part.Get(path); !strings.Contains(fmt.Sprint(a.Location, a.Header), campaignOf(path)) {
