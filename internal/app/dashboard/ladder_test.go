@@ -30,7 +30,10 @@ type ladder struct {
 // newLadder confirms a campaign in three waves, of which the first one is accepted.
 func newLadder(t *testing.T, lines int) *ladder {
 	t.Helper()
-	l := &ladder{life: &life{company: newCompany(t, 500, 0), name: "Liquidação", people: map[string]string{}, out: map[string]bool{}, gone: map[string]bool{}, states: map[string]campaign.Outcome{}}, others: map[string]bool{}, known: true}
+	l := &ladder{life: &life{
+		company: newCompany(t, 500, 0), name: "Liquidação", people: map[string]string{}, out: map[string]bool{}, gone: map[string]bool{},
+		states: map[string]campaign.Outcome{},
+	}, others: map[string]bool{}, known: true}
 	l.worker.WavesFrom = 2_000
 	l.author, l.begun = l.SignIn(l.tenant, web.RoleAuthor), l.now
 	path := l.upload(l.author, l.name, l.rows(lines))

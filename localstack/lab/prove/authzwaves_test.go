@@ -47,8 +47,11 @@ func (w *authzFixture) saveInWaves(ctx context.Context, t *testing.T, campaignID
 		Columns: submission.Columns{Header: []string{"phone", "uid", "nome", "pedido"}, Chosen: submission.Chosen{
 			Phone: 0, UID: 1, Values: []submission.Column{{Name: "nome", Column: 2}, {Name: "pedido", Column: 3}},
 		}},
-		Check: submission.Check{Number: 1, Rows: len(cells), Parts: len(cells), Hash: campaign.Digest(campaignID), At: now, Cells: make([]submission.Cell, rollout.Cells())},
-		Plan:  rollout.Plan{Soak: 4 * time.Hour},
+		Check: submission.Check{
+			Number: 1, Rows: len(cells), Parts: len(cells), Hash: campaign.Digest(campaignID), At: now,
+			Cells: make([]submission.Cell, rollout.Cells()),
+		},
+		Plan: rollout.Plan{Soak: 4 * time.Hour},
 	}
 	sub.Check.Findings = submission.Findings{Accepted: len(cells), Zones: map[window.Zone]int{window.SaoPaulo: len(cells)}}
 	v.private = append([]string{sub.Name}, v.private...)
