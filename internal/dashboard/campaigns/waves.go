@@ -28,7 +28,7 @@ type wave struct {
 	insight.Results // of its batches
 
 	Number int
-	Known  bool // its people are known: those of Results, if its submission is deleted
+	Known  bool // its people are known. If not, those of Results are shown as the accepted ones.
 	People int
 	// LeftOut are people of its accepted parts who have no message, and NotAccepted those of other parts.
 	LeftOut, NotAccepted int
@@ -143,16 +143,15 @@ func (w *wave) count(c campaign.Campaign, now time.Time) {
 // leftOut returns the number of people of accepted parts who have no message.
 func leftOut(t campaign.SubmissionTotals) int { return t.People - t.NotAccepted() - t.Accepted }
 
-// addPeople sets the people of each wave. Their sum is that of the file. Without the submission, only the accepted ones are
-// known.
+// addPeople sets the people of each wave. Their sum is that of the file.
 func (w *waves) addPeople(t campaign.SubmissionTotals, sub *submission.Submission) {
 	left := leftOut(t)
+	if sub == nil {
+		w.addKnownPeople(t, left)
+		return
+	}
 	for n := range w.Rows {
 		row := &w.Rows[n]
-		if sub == nil {
-			row.People, row.Known = row.Accepted, row.Begun()
-			continue
-		}
 		row.People, row.Known, row.Opened = sub.OfWave(row.Number).Accepted, true, openedOf(*sub, row.Number)
 		switch first, last := t.Cells.LastPart(row.Number-1), t.Cells.LastPart(row.Number); {
 		case t.PartsDone >= last:
@@ -164,6 +163,18 @@ func (w *waves) addPeople(t campaign.SubmissionTotals, sub *submission.Submissio
 			row.NotAccepted = row.People
 		}
 		left -= row.LeftOut
+	}
+}
+
+// addKnownPeople sets the people of the waves as far as the campaign has them without its submission: it has only the sum of
+// those who were left out.
+func (w *waves) addKnownPeople(t campaign.SubmissionTotals, left int) {
+	first := t.Cells.LastPart(1)
+	for n := range w.Rows {
+		row := &w.Rows[n]
+		if row.Known = row.Begun() && t.Cells.LastPart(row.Number) <= t.PartsDone && (left == 0 || t.PartsDone == first); row.Known {
+			row.People, row.LeftOut = row.Accepted+left, left
+		}
 	}
 }
 

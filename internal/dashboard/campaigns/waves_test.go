@@ -396,7 +396,7 @@ func TestWaves_SubmissionDeleted(t *testing.T) {
 	w.later = 400 * 24 * time.Hour
 	a := w.reader("en", web.RoleAuthor).Get(w.path())
 	w.rows(t, a, map[string]string{
-		"wave-1": "Wave 1 990 Sent opened 21 Nov 2037, 10:00 900 900 100% 900 100% 90", "wave-2": "Wave 2 – Discarded – – – –",
+		"wave-1": "Wave 1 1,000 left out: 10 Sent opened 21 Nov 2037, 10:00 900 900 100% 900 100% 90", "wave-2": "Wave 2 – Discarded – – – –",
 		"wave-3": "Wave 3 – Discarded – – – –", "wave-total": "Total 10,000 left out: 10 not accepted: 9,000 – 900 900 100% 900 100% 90 Not sent: 9,000",
 	})
 	says(t, "the reactions", w.reader("en", web.RoleAuthor).Get(w.path()+"/waves").Text(), "Wave 1: its opt-outs cannot be counted any more.", "Wave 1 900 – –")

@@ -202,7 +202,7 @@ func (s *Pages) changeWaves(p *web.Page, sub submission.Submission) error {
 		return p.Redirect(pathOf(sub))
 	}
 	if p.Field("hash") != sub.Shown() {
-		return s.render(p, http.StatusConflict, sub, "submission.look_again")
+		return s.olderWaves(p, sub)
 	}
 	f := enteredWaves(p, sub)
 	plan := f.plan(s.Now())
@@ -239,5 +239,15 @@ func (s *Pages) overtaken(p *web.Page) error {
 	if sub.State != submission.StateReady {
 		return p.Redirect(pathOf(sub))
 	}
-	return s.render(p, http.StatusConflict, sub, "submission.look_again")
+	return s.olderWaves(p, sub)
+}
+
+// olderWaves shows the form of an older page again, with what was entered. The waves of a form that was sent twice are saved
+// already.
+func (s *Pages) olderWaves(p *web.Page, sub submission.Submission) error {
+	f := enteredWaves(p, sub)
+	if plan := f.plan(s.Now()); len(f.Faults) == 0 && slices.Equal(plan.Terms(), sub.Plan.Terms()) {
+		return p.Done(pathOf(sub), "sending.waves_saved", sub.Name)
+	}
+	return s.renderView(p, http.StatusConflict, view{Submission: sub, Notice: "submission.look_again", Form: f})
 }

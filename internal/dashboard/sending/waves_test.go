@@ -360,6 +360,35 @@ func TestWaves_Refused(t *testing.T) {
 
 func author(c *company) webtest.Person { return c.author }
 
+// The second click on the form says that the waves are saved. A form of an older page keeps what was entered, and the next
+// click saves it.
+func TestWaves_Again(t *testing.T) {
+	t.Parallel()
+	c := newPlanned(t, submission.StateReady)
+	form := c.planForm(fields{"first": "100", "pause": "15m0s"})
+	c.author.Post(path+"/waves", form)
+	if again := c.author.Post(path+"/waves", form); again.Location != path {
+		t.Errorf("the second click gets %d: %s", again.Status, again.Text())
+	}
+	before := c.stored.Plan
+	form.Set("pause", "24h0m0s")
+	form.Set("notBefore-10000", "2037-11-23T18:30")
+	page := c.author.Post(path+"/waves", form)
+	says(t, page, http.StatusConflict, "Something has changed since you opened this page.")
+	for _, entered := range []string{`value="24h0m0s" selected`, `value="2037-11-23T18:30"`, "<details open>"} {
+		if !strings.Contains(page.Body, entered) {
+			t.Errorf("the form lacks %s:\n%s", entered, page.Body)
+		}
+	}
+	if diff := cmp.Diff(before, c.stored.Plan); diff != "" {
+		t.Errorf("the older form changes the plan (-before +now):\n%s", diff)
+	}
+	form.Set("hash", page.Value("hash"))
+	if c.author.Post(path+"/waves", form); c.stored.Plan.Soak != 24*time.Hour {
+		t.Errorf("the plan is %+v", c.stored.Plan)
+	}
+}
+
 // A plan whose last wave goes too late says which wave, and is neither sent nor asked for.
 func TestWaves_TooLong(t *testing.T) {
 	t.Parallel()
