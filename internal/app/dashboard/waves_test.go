@@ -44,10 +44,10 @@ func TestPeopleAddUp_Waves(t *testing.T) {
 	if text := page.Text(); !strings.Contains(text, "Waits for you: wave 2 of 2") {
 		t.Errorf("the page says %s", text)
 	}
-	if got, want := l.waveRow("1"), "Wave 1 "+shown(first)+" 21 Nov 2037, 12:00 approver@example.com "+shown(l.sum.sent()); !strings.HasPrefix(got, want) {
+	if got, want := l.waveRow("1"), "Wave 1 "+shown(first)+" Sending opened 21 Nov 2037, 12:00 approver@example.com "+shown(l.sum.sent()); !strings.HasPrefix(got, want) {
 		t.Errorf("the first wave is %q, want %q", got, want)
 	}
-	if got, want := l.waveRow("2"), "Wave 2 "+shown(l.sum.people-first)+" – – – – – Waits for you"; got != want {
+	if got, want := l.waveRow("2"), "Wave 2 "+shown(l.sum.people-first)+" Waits for you – – – –"; got != want {
 		t.Errorf("the second wave is %q, want %q", got, want)
 	}
 	if a := l.author.Post(l.path()+"/waves", url.Values{"wave": {"2"}, "reason": {"Poucas falhas, segue"}}); a.Status != http.StatusSeeOther {
@@ -85,7 +85,7 @@ func TestWaves_DiscardRest(t *testing.T) {
 	if a := l.author.Post(action[1], url.Values{}); a.Status != http.StatusSeeOther {
 		t.Fatalf("discarding gets %d: %s", a.Status, a.Text())
 	}
-	if got, want := l.waveRow("2"), "Wave 2 "+shown(l.sum.people-first)+" – – – – – Discarded"; got != want {
+	if got, want := l.waveRow("2"), "Wave 2 "+shown(l.sum.people-first)+" Discarded – – – –"; got != want {
 		t.Errorf("the second wave is %q, want %q", got, want)
 	}
 	if got, want := l.waveRow("total"), "Total "+shown(l.sum.people)+" not accepted: "+shown(l.sum.notAccepted())+" –"; !strings.HasPrefix(got, want) {
