@@ -35,7 +35,7 @@ func handler(c app.Config) lambda.Handler {
 	rows, blobs := dynamo.New(c.Tables()), s3.New(c.AWS, c.Bucket, c.Local)
 	worker := wired.Complete(&intake.Worker{
 		Store: rows, Blobs: blobs, Open: blobs.OpenFile, Tasks: sqs.New(c.AWS, c.IntakeQueueURL, time.Now), Now: time.Now,
-		PartLines: campaign.MaxMessages,
+		PartLines: campaign.MaxMessages, WavesFrom: c.WavesFrom,
 		Dispatch: wired.Complete(&dispatch.Service{
 			Store: rows, Blobs: blobs, Releases: releasescheduler.New(c), SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit},
 			Reach: reach.Lookup{
@@ -44,6 +44,6 @@ func handler(c app.Config) lambda.Handler {
 			},
 			Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 		}, "Tokens", "ListNames", "Limiter"),
-	})
+	}, "WavesFrom")
 	return lambda.NewHandler(sqs.CountingBatchHandler(worker.Handle, (*submission.Task).Received))
 }

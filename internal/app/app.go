@@ -62,6 +62,7 @@ type Config struct {
 
 	MinLead    time.Duration // between a dispatch call and the start of a scheduled batch
 	SweepAfter time.Duration // how long a batch may stay unfinished before sweep checks it
+	WavesFrom  int           // see intake.Worker
 	// TenantDispatch limits the dispatch calls of a tenant.
 	TenantDispatch acceptance.CallLimit
 }
@@ -96,6 +97,7 @@ func FromEnv() Config {
 
 		MinLead:    seconds("MIN_LEAD_SECONDS", 300),
 		SweepAfter: seconds("SWEEP_AFTER_SECONDS", 600),
+		WavesFrom:  number("WAVES_FROM", 100_000),
 		TenantDispatch: acceptance.CallLimit{
 			Rate: number("TENANT_DISPATCH_RATE", 25), Burst: number("TENANT_DISPATCH_BURST", 50),
 		},

@@ -35,7 +35,7 @@ func TestServices_NameWhatTheyLack(t *testing.T) {
 		"dispatch.Service lacks Tokens, Store, Blobs, Releases, Reach.OptOuts, Reach.Lists, ListNames, SeenNumbers, Now, " +
 			"Limiter": checkOf[dispatch.Service](),
 		"intake.Service lacks Store, Uploads, Stat, Tasks, Rules, Now, Worker":                     checkOf[intake.Service](),
-		"intake.Worker lacks Store, Blobs, Open, Dispatch, Tasks, Now, PartLines":                  checkOf[intake.Worker](),
+		"intake.Worker lacks Store, Blobs, Open, Dispatch, Tasks, Now, PartLines, WavesFrom":       checkOf[intake.Worker](),
 		"outcome.Recorder lacks Store, Blobs, Notify, Days, Now":                                   checkOf[outcome.Recorder](),
 		"outcome.Applier lacks Store, OptOuts, Contents, Recorder":                                 checkOf[outcome.Applier](),
 		"webhook.Notifier lacks Store, Endpoints, Blobs, Notify, HTTP, Now, Jitter":                checkOf[webhook.Notifier](),

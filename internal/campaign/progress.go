@@ -46,6 +46,7 @@ type Progress struct {
 	Cancelled   bool      // the campaign was cancelled
 	PausedAt    time.Time // zero if the campaign is not paused
 	PartsToCome int       // see SubmissionTotals
+	Holding     bool      // a wave waits for a person, see SubmissionTotals.Holding
 }
 
 // IsCompleted reports whether the campaign is completed. It is not after a cancellation, nor while
@@ -178,6 +179,8 @@ type SubmissionTotals struct {
 	// Check is the number of the check that wrote the parts, Parts their number, and PartsDone the
 	// number of the first ones that are accepted, or were left empty by erasures.
 	Check, Parts, PartsDone int
+	// Cells divide the parts of a large file. A campaign that goes in waves has a wave in each.
+	Cells Cells
 	// Until is when the submission ends. No part is accepted after it.
 	Until time.Time
 }

@@ -12,6 +12,7 @@ import (
 	"campaign-dispatch/internal/base/port"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/payload"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/send/outgoing"
 )
 
@@ -51,6 +52,10 @@ type CancellerStore interface {
 	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
 	// CancelBatch cancels a batch, and keeps the first time. An ended batch is unchanged, which is not an error.
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
+	// Submission returns an error that wraps campaign.ErrNotFound if the campaign has no file.
+	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
+	// SaveSubmission returns an error that wraps campaign.ErrLostRace if the stored version is not sub.Version.
+	SaveSubmission(ctx context.Context, sub submission.Submission) (submission.Submission, error)
 	// FinishMove returns the batches that an open move had left. The error wraps campaign.ErrNotFound for no campaign.
 	FinishMove(ctx context.Context, id campaign.ID, nextCheck func(due time.Time) time.Time) ([]campaign.Batch, error)
 }
@@ -112,6 +117,9 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 	if all.CancelledAt.IsZero() {
 		return nil
 	}
+	if err := c.discardWaves(ctx, id); err != nil {
+		return err
+	}
 	errs := []error{cancelBatches(ctx, c.Store.CancelBatch, all, c.Now().Add(c.SweepAfter))}
 	for _, b := range all.Batches {
 		if b.Done() && (!all.Revoke || b.Head.Counts[campaign.OutcomeStopped] == 0) {
@@ -121,6 +129,19 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("cancel: %w", err)
+	}
+	return nil
+}
+
+// discardWaves discards the waves that wait for a person: nobody can open them any more. Sweep queues the task that deletes
+// the files. Parts that are being dispatched are refused one by one.
+func (c *Canceller) discardWaves(ctx context.Context, id campaign.ID) error {
+	sub, err := c.Store.Submission(ctx, id)
+	if err == nil && sub.State == submission.StateHolding {
+		_, err = c.Store.SaveSubmission(ctx, sub.Close(submission.StateDiscarded))
+	}
+	if err = campaign.IgnoreNotFound(err); err != nil {
+		return fmt.Errorf("discard the waves of campaign %s: %w", id.CampaignID, err)
 	}
 	return nil
 }

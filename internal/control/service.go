@@ -205,7 +205,7 @@ func refusal(err error) error {
 // missing one returns a *httpapi.Problem.
 func (s *Service) Unsent(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
 	sub, err := s.Store.Submission(ctx, id)
-	if err == nil && sub.State != submission.StateSending && sub.State != submission.StateInterrupted {
+	if err == nil && !sub.Begun() {
 		err = campaign.ErrNotFound
 	}
 	if err != nil {

@@ -147,3 +147,33 @@ func TestControl_UnsentRefused(t *testing.T) {
 		}
 	}
 }
+
+// The waves of a cancelled campaign that wait for a person are discarded. Those of another state are left to their task.
+func TestServeCancel_Waves(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[submission.State]submission.State{
+		submission.StateHolding: submission.StateDiscarded, submission.StateSending: submission.StateSending,
+		submission.StateInterrupted: submission.StateInterrupted,
+	} {
+		t.Run(string(state), func(t *testing.T) {
+			t.Parallel()
+			d := newService(t)
+			sub := d.file(submission.StateSending)
+			d.must(d.firstPart(sub))
+			sub.State, sub.Sending.Waves = state, []submission.Opened{{At: noon}}
+			_, err := d.store.SaveSubmission(t.Context(), sub)
+			d.must(err)
+			for range 2 {
+				if got := d.post("/cancel", ""); got != "202 cancelling" {
+					t.Fatal(got)
+				}
+				d.work()
+			}
+			got, err := d.store.Submission(t.Context(), d.id)
+			d.must(err)
+			if got.State != want || got.DeletingFiles != (want == submission.StateDiscarded) {
+				t.Errorf("it is %s, files are to be deleted: %t; want %s", got.State, got.DeletingFiles, want)
+			}
+		})
+	}
+}

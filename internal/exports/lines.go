@@ -45,29 +45,30 @@ func (h *history) add(c campaign.Change) {
 // of its sending, which is then not recorded: the message was sent by the time of the receipt.
 func (h *history) sentBy() time.Time { return cmp.Or(h.sent, h.delivered, h.read) }
 
-func (m *Maker) addBatch(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
+func (w *writer) addBatch(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
 	switch t.Kind {
 	case export.Rejected:
-		return m.addRejected(ctx, t, b)
+		return w.addRejected(ctx, t, b)
 	case export.Recipients:
-		return m.addRecipients(ctx, t, b, at)
+		return w.addRecipients(ctx, t, b, at)
 	case export.Outcomes:
 	}
-	return m.addOutcomes(ctx, t, b, at)
+	return w.addOutcomes(ctx, t, b, at)
 }
 
-func (m *Maker) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
-	r, err := m.read(ctx, b, at)
+func (w *writer) addOutcomes(ctx context.Context, t *table, b campaign.Batch, at export.Batch) error {
+	r, err := w.read(ctx, b, at)
 	if err != nil {
 		return err
 	}
+	wave := w.totals.Cells.WaveOfBatch(b)
 	for i, h := range r.histories {
 		status := h.latest.Status()
 		if len(t.Statuses) > 0 && !slices.Contains(t.Statuses, status) {
 			continue
 		}
-		t.add(
-			t.phone(r.messages[i].Phone.String()), r.messages[i].UID, t.outcome(h.latest), t.reason(h.latest),
+		t.addOutcome(
+			wave, t.phone(r.messages[i].Phone.String()), r.messages[i].UID, t.outcome(h.latest), t.reason(h.latest),
 			t.time(h.sentBy()), t.time(h.delivered), t.time(h.read), t.time(h.ended),
 			strings.Join(r.taps.tapped[i], " | "), strings.Join(r.taps.clicked[i], " | "),
 		)

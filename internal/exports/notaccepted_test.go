@@ -124,3 +124,72 @@ func TestMaker_NotAcceptedRecipients(t *testing.T) {
 		})
 	}
 }
+
+// wavesOf returns the totals with the parts in cells of their own.
+func wavesOf(waves ...int) campaign.SubmissionTotals {
+	t := totals
+	for n, until := range []int{50, 1000, 10_000} {
+		t.Cells = append(t.Cells, campaign.Cell{Until: until, Parts: 1, Wave: waves[n]})
+	}
+	return t
+}
+
+// The outcomes of a campaign in waves have the wave of each person in their last column, also of people who are not
+// accepted any more. A batch of the API has none, though its name is a number.
+func TestMaker_Waves(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	waves := wavesOf(1, 2, 3)
+	c.record(c.acceptOf(1, []string{"a", "b"}, waves, func(b *campaign.Batch) {
+		b.Name, b.BatchID, b.Part = "1", campaign.BatchID("1"), "part"
+	}), campaign.OutcomeSent, "", 1, 0, 1)
+	c.accept(2, []string{"x"}, func(b *campaign.Batch) { b.Name, b.BatchID = "3", campaign.BatchID("3") })
+	c.leave(waves)
+	c.must(c.store.CancelCampaign(t.Context(), c.id, noon, false))
+	want := lines(
+		`"Number","uid","Status","Reason","Sent at","Delivered at","Read at","Ended at","Taps","Clicks","Wave"`,
+		`"+5511980010000","a","sent","","2037-11-21T12:01:00.000Z","","","","","","1"`,
+		`"+5511980010001","b","sent","","2037-11-21T12:01:00.000Z","","","","","","1"`,
+		`"+5511980020000","x","pending","","","","","","","",""`,
+		`"+5511980020000","'=c","not_accepted","","","","","","","","2"`,
+		`"+5511980020001","d","not_accepted","","","","","","","","2"`,
+		`"+5511980030001","f","not_accepted","","","","","","","","3"`,
+	)
+	if diff := cmp.Diff(want, c.made(export.Request{})); diff != "" {
+		t.Errorf("the file (-want +got):\n%s", diff)
+	}
+	want = "\ufeff" + lines(
+		`"Número";"Código do cliente (uid)";"Situação";"Motivo";"Enviada em";"Entregue em";"Lida em";"Encerrada em";"Toques";"Cliques";"Onda"`,
+		`"+55 11 98001-0000";"a";"Enviada";"";"21/11/2037 09:01:00";"";"";"";"";"";"1"`,
+		`"+55 11 98001-0001";"b";"Enviada";"";"21/11/2037 09:01:00";"";"";"";"";"";"1"`,
+	)
+	if diff := cmp.Diff(want, c.made(export.Request{Format: export.Excel, Language: "pt-BR", Statuses: []string{"sent"}})); diff != "" {
+		t.Errorf("the file in Portuguese (-want +got):\n%s", diff)
+	}
+	c.erased = map[export.Audience]int{export.AudienceMissed: 1}
+	if got := c.recipients(export.AudienceMissed); !strings.HasPrefix(got, "phone,uid\n") || !strings.HasSuffix(got, "+5511980030001,f\n") {
+		t.Errorf("who did not get it:\n%s", got)
+	}
+}
+
+// The file of a campaign that goes at once has no such column, though its file is divided.
+func TestMaker_DividedAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	divided := wavesOf(0, 0, 0)
+	c.acceptOf(1, []string{"a", "b"}, divided, func(b *campaign.Batch) { b.Name, b.BatchID, b.Part = "1", campaign.BatchID("1"), "part" })
+	c.leave(divided)
+	_, err := c.store.EndParts(t.Context(), c.id)
+	c.must(err)
+	want := lines(
+		`"Number","uid","Status","Reason","Sent at","Delivered at","Read at","Ended at","Taps","Clicks"`,
+		`"+5511980010000","a","pending","","","","","","",""`,
+		`"+5511980010001","b","pending","","","","","","",""`,
+		`"+5511980020000","'=c","not_accepted","","","","","","",""`,
+		`"+5511980020001","d","not_accepted","","","","","","",""`,
+		`"+5511980030001","f","not_accepted","","","","","","",""`,
+	)
+	if diff := cmp.Diff(want, c.made(export.Request{})); diff != "" {
+		t.Errorf("the file (-want +got):\n%s", diff)
+	}
+}

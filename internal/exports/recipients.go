@@ -119,7 +119,8 @@ func (w *writer) addNotAccepted(ctx context.Context, t *table, part int) (people
 			t.addRaw(append([]string{number.String(), m.UID}, t.columns.cellsNotAccepted(m)...))
 			t.lines++
 		default:
-			t.add(t.phone(number.String()), m.UID, t.status(statusNotAccepted), "", "", "", "", "", "", "")
+			wave := w.totals.Cells.WaveOf(part)
+			t.addOutcome(wave, t.phone(number.String()), m.UID, t.status(statusNotAccepted), "", "", "", "", "", "", "")
 		}
 	}
 	return people, nil

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	_ "embed"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -37,11 +39,14 @@ const (
 	english    = "en"
 )
 
-// outcomeColumns and rejectedColumns are the columns of each kind.
+// outcomeColumns and rejectedColumns are the columns of each kind. The outcomes of a campaign in waves have waveColumn too,
+// the last one.
 var (
 	outcomeColumns  = []string{"number", "uid", "status", "reason", "sent", "delivered", "read", "ended", "taps", "clicks"}
 	rejectedColumns = []string{"line", "number", "code", "reason"}
 )
+
+const waveColumn = "wave"
 
 // bom marks a file as UTF-8 for spreadsheets.
 const bom = "\ufeff"
@@ -52,6 +57,7 @@ type table struct {
 	file    []byte
 	lines   int
 	columns variables // of export.Recipients
+	inWaves bool      // outcomes have waveColumn
 }
 
 func (t *table) separator() byte {
@@ -70,8 +76,11 @@ func (t *table) addHeading() {
 		t.file = append(t.file, bom...)
 	}
 	columns := outcomeColumns
-	if t.Kind == export.Rejected {
+	switch {
+	case t.Kind == export.Rejected:
 		columns = rejectedColumns
+	case t.inWaves:
+		columns = slices.Concat(columns, []string{waveColumn})
 	}
 	headings := make([]string, len(columns))
 	for i, column := range columns {
@@ -83,6 +92,17 @@ func (t *table) addHeading() {
 func (t *table) add(cells ...string) {
 	t.file = campaign.AppendRow(t.file, t.separator(), cells...)
 	t.lines++
+}
+
+// addOutcome adds a line of outcomeColumns. A wave of 0 is none.
+func (t *table) addOutcome(wave int, cells ...string) {
+	switch {
+	case t.inWaves && wave > 0:
+		cells = append(cells, strconv.Itoa(wave))
+	case t.inWaves:
+		cells = append(cells, "")
+	}
+	t.add(cells...)
 }
 
 func (t *table) time(at time.Time) string {

@@ -135,7 +135,7 @@ func (w *writer) add(ctx context.Context, t *table, at export.Batch) (checked in
 
 // begin returns the table of the next part with the lines that were stored for it.
 func (w *writer) begin(ctx context.Context) (*table, error) {
-	t := &table{Export: w.Export, columns: w.columns}
+	t := &table{Export: w.Export, columns: w.columns, inWaves: w.totals.Cells.Waves() > 0}
 	if w.Rest > 0 {
 		var err error
 		if t.file, err = w.Blobs.Get(ctx, w.RestBlob()); err != nil {

@@ -56,6 +56,9 @@ type Results struct {
 	ToGo    int       // messages that wait for their schedule, or for sending hours that begin
 	Stalled bool      // the last sends of a batch failed
 
+	// Holding is the wave that waits for a person, 0 for none, and Waves their number. They are not stored with the others.
+	Holding, Waves int
+
 	// NeverGo is the number of messages that wait for a send window that never opens. The first of them end at EndsAt.
 	NeverGo int
 	EndsAt  time.Time
@@ -69,6 +72,7 @@ func ResultsOf(c campaign.Campaign, now time.Time) Results {
 		At: now, Status: shown(c, now), Batches: c.BatchCount, Moves: c.Move.Revision,
 		CancelledAt: c.CancelledAt, PausedAt: c.PausedAt,
 		NotAccepted: c.Submission.NotAccepted(), NeverAccepted: c.Submission.NeverAccepted(),
+		Holding: c.Submission.Holding(), Waves: c.Submission.Cells.Waves(),
 	}
 	r.Unanswered, r.Until = unanswered(c, now)
 	if len(c.Batches) == 0 && !c.CancelledAt.IsZero() { // it was cancelled before its first part
@@ -199,7 +203,8 @@ func (r Results) ShownFor() time.Duration {
 	switch {
 	case small && r.Status == campaign.StatusSending:
 		return 10 * time.Second
-	case r.Status == campaign.StatusSending, r.Status == campaign.StatusScheduled, r.Status == campaign.StatusPaused, r.Status == StatusAwaitsHours:
+	case r.Status == campaign.StatusSending, r.Status == campaign.StatusScheduled, r.Status == campaign.StatusPaused, r.Status == StatusAwaitsHours,
+		r.Status == StatusHolding:
 		return time.Minute
 	case r.At.Sub(r.Last) >= answersUntil:
 		return day
@@ -218,6 +223,8 @@ func (r Results) Current(s campaign.Summary, now time.Time) bool {
 	case r.Status == campaign.StatusScheduled && !now.Before(r.First):
 		return false
 	case r.Status == StatusAwaitsHours && !r.Next.IsZero() && !now.Before(r.Next):
+		return false
+	case r.Status == StatusHolding && s.Submission.Holding() == 0: // the rest was discarded
 		return false
 	}
 	return s.Finished() == (r.Status == campaign.StatusCompleted)

@@ -10,6 +10,10 @@ import (
 // begin. In the API, it is still sending.
 const StatusAwaitsHours campaign.Status = "awaits_hours"
 
+// StatusHolding is the status in the dashboard of a campaign whose next wave a person has to open. In the API, it is still
+// sending.
+const StatusHolding campaign.Status = "holding"
+
 // batchAwaitsHours reports whether no unsent message of the batch can go before its sending hours begin.
 func batchAwaitsHours(b campaign.BatchProgress, now time.Time) bool {
 	switch {
@@ -43,8 +47,11 @@ func shown(c campaign.Campaign, now time.Time) campaign.Status {
 		return campaign.StatusPaused
 	}
 	status := c.Status()
-	if status == campaign.StatusSending && awaitsHours(c, now) {
+	switch {
+	case status == campaign.StatusSending && awaitsHours(c, now):
 		return StatusAwaitsHours
+	case status == campaign.StatusSending && c.Submission.Holding() > 0:
+		return StatusHolding
 	}
 	return status
 }

@@ -312,7 +312,7 @@ func (c *company) wantSentPastOthers(sub submission.Submission) string {
 	if diff := cmp.Diff(want, sub.Sending); diff != "" || sub.State != submission.StateSent {
 		return "it is " + string(sub.State) + ": " + diff
 	}
-	if s := c.totals(sub); s != sub.Totals().At(c.now) {
+	if s := c.totals(sub); !cmp.Equal(s, sub.Totals().At(c.now)) {
 		return fmt.Sprintf("the totals of the campaign are %+v, those of the submission %+v", s, sub.Totals())
 	}
 	return cmp.Diff(map[string]int{"api": 2, "1": 1, "2": 0}, c.batches(sub))

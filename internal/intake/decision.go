@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/base/retry"
@@ -26,6 +27,7 @@ const (
 	Withdraw Choice = "withdraw" // take a request back
 	Reopen   Choice = "reopen"   // take a refused submission back
 	Discard  Choice = "discard"
+	OpenWave Choice = "open wave" // of a campaign that goes in waves
 	// DiscardDraft is Discard of a submission that is a draft.
 	DiscardDraft Choice = "discard draft"
 )
@@ -35,7 +37,8 @@ type Step struct {
 	campaign.ID
 	Choice Choice
 	Shown  string             // Submission.Shown of the page that the person saw
-	Reason string             // of a refusal
+	Reason string             // of a refusal, or of an opened wave
+	Wave   int                // that is opened
 	Audit  account.AuditEntry // with who decides
 }
 
@@ -49,6 +52,7 @@ type decision struct {
 var judges = map[Choice]func(s *Service, ctx context.Context, d *decision) error{
 	Send: (*Service).send, Ask: (*Service).ask, Approve: (*Service).approve, Refuse: (*Service).refuse,
 	Withdraw: (*Service).withdraw, Reopen: (*Service).reopen, Discard: (*Service).discard, DiscardDraft: (*Service).discard,
+	OpenWave: (*Service).openWave,
 }
 
 // Why a step was not taken. Nothing was saved.
@@ -61,6 +65,9 @@ var (
 	ErrNotOwn         = errors.New("another person asked for the approval")
 	ErrScheduleMissed = errors.New("the time of sending has passed") // or is too close
 	ErrOverBudget     = errors.New("the budget has no room")
+	ErrTooLong        = errors.New("the last wave would go too late") // after notAfter, or after rollout.MaxLadder
+	ErrTooEarly       = errors.New("the wave cannot be opened yet")
+	ErrPaused         = errors.New("the campaign is paused")
 )
 
 var errRepeated = errors.New("the step was taken before")
@@ -131,13 +138,16 @@ func (s *Service) send(ctx context.Context, d *decision) error {
 			return cmp.Or(err, ErrNeedsApproval)
 		}
 	}
-	d.begin()
+	d.begin(s.Now())
 	return nil
 }
 
-// begin makes the submission one whose parts are dispatched.
-func (d *decision) begin() {
+// begin makes the submission one whose parts are dispatched, the first wave if it goes in waves.
+func (d *decision) begin(now time.Time) {
 	d.sub.State, d.sub.Fault, d.sub.Columns.First = submission.StateSending, submission.Fault{}, nil
+	if d.sub.Plan.InWaves() && d.sub.Sending.Wave() == 0 {
+		d.open(now)
+	}
 }
 
 // settle ends the request for approval.
@@ -162,6 +172,10 @@ func (s *Service) sendable(ctx context.Context, d *decision) error {
 	}
 	if err := s.current(ctx, sub); err != nil || sub.State == submission.StateInterrupted {
 		return err
+	}
+	late, err := s.TooLong(ctx, sub)
+	if err != nil || late {
+		return cmp.Or(err, ErrTooLong)
 	}
 	quote, err := s.Quote(ctx, sub)
 	if err == nil && quote.Exceeded() {
@@ -216,14 +230,14 @@ func (s *Service) approve(ctx context.Context, d *decision) error {
 		return ErrOwn
 	}
 	switch err := s.sendable(ctx, d); {
-	case errors.Is(err, ErrChanged), errors.Is(err, ErrScheduleMissed):
+	case errors.Is(err, ErrChanged), errors.Is(err, ErrScheduleMissed), errors.Is(err, ErrTooLong):
 		d.Audit.Action = actionReturned
 		s.settle(d, submission.DecisionReturned, submission.StateReady)
 		return nil
 	case err != nil:
 		return err
 	}
-	d.begin()
+	d.begin(s.Now())
 	s.settle(d, submission.DecisionApproved, d.sub.State)
 	return nil
 }
@@ -311,8 +325,15 @@ type Quote struct {
 	Budgets []campaign.BudgetFigures
 }
 
-// Exceeded reports whether a budget has no room for what the campaign books in it. The days of a month share its budget.
+// Exceeded reports whether a budget has no room for what the campaign books in it.
 func (q Quote) Exceeded() bool {
+	_, full := q.Full()
+	return full
+}
+
+// Full returns the first budget that has no room for what the campaign books in it, and false if all have room. The days
+// of a month share its budget.
+func (q Quote) Full() (campaign.BudgetFigures, bool) {
 	booked := map[string]campaign.Money{} // by month, for earlier days
 	for _, b := range q.Budgets {
 		month := campaign.MonthOf(b.Date)
@@ -320,11 +341,11 @@ func (q Quote) Exceeded() bool {
 			b.Month = &campaign.MonthBudget{Month: month, Limit: b.Month.Limit, Used: b.Month.Used + booked[month]}
 		}
 		if b.Cost > 0 && b.Exceeded() {
-			return true
+			return b, true
 		}
 		booked[month] += b.Cost
 	}
-	return false
+	return campaign.BudgetFigures{}, false
 }
 
 // Quote returns what a checked campaign costs now.
@@ -352,9 +373,12 @@ func (s *Service) budgets(ctx context.Context, sub submission.Submission, billin
 	if err != nil {
 		return nil, err
 	}
-	bookedOn, costs := hours.BookedOn(sub.DueFrom(s.Now())), map[string]campaign.Money{}
-	for zones, classes := range sub.Check.Findings.Booked() {
-		costs[bookedOn(zones)] += billing.Cost(classes)
+	costs := map[string]campaign.Money{}
+	for _, booked := range bookings(sub, hours, s.Now()) {
+		bookedOn := hours.BookedOn(booked.at)
+		for zones, classes := range booked.classes {
+			costs[bookedOn(zones)] += billing.Cost(classes)
+		}
 	}
 	for _, date := range slices.Sorted(maps.Keys(costs)) {
 		used, err := s.Rules.Spending(ctx, sub.Tenant, date)

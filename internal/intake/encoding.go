@@ -76,7 +76,7 @@ func (r *reader) findEncoding(ctx, starting context.Context) error {
 }
 
 // noteAccents remembers the first part whose messages have words with accents, and rather one with lines that are not UTF-8.
-func noteAccents(next *submission.Submission, p part) {
+func noteAccents(next *submission.Submission, cell int, p part) {
 	noted := &next.Check.Accents
 	if len(p) == 0 || noted.ANSI {
 		return
@@ -84,7 +84,7 @@ func noteAccents(next *submission.Submission, p part) {
 	accented := func(m submission.Message) bool { return len(wordsOf(*next, nil, m)) > 0 }
 	ansi := slices.ContainsFunc(p, func(m submission.Message) bool { return m.ANSI && accented(m) })
 	if ansi || noted.Part == 0 && slices.ContainsFunc(p, accented) {
-		noted.Part, noted.ANSI = next.Check.Parts, ansi
+		noted.Cell, noted.Part, noted.ANSI = cell, next.Check.PartsOf(cell)+1, ansi
 	}
 }
 
@@ -102,7 +102,7 @@ func (s *Service) Words(ctx context.Context, sub submission.Submission) (words [
 	if sub.Check.Accents.Part == 0 {
 		return nil, nil
 	}
-	file, err := s.Uploads.Get(ctx, sub.PartKey(sub.Check.Accents.Part))
+	file, err := s.Uploads.Get(ctx, sub.CellPartKey(sub.Check.Accents.Cell, sub.Check.Accents.Part))
 	if err != nil {
 		return nil, campaign.IgnoreNotFound(err)
 	}

@@ -81,12 +81,12 @@ func (s *Service) next(a answered, state submission.State) submission.Submission
 }
 
 // room returns an error if the tenant has too many other drafts, or for another submission too many
-// unfinished ones. Requests for approval do not count.
+// unfinished ones. Requests for approval do not count, nor do campaigns whose next wave waits.
 func room(all []submission.Submission, next submission.Submission) error {
 	others, draft := 0, next.State == submission.StateDraft
 	for _, sub := range all {
-		requested := sub.State == submission.StateApproval || sub.State == submission.StateRefused
-		if sub.ID != next.ID && !sub.Closed() && !requested && (sub.State == submission.StateDraft) == draft {
+		waits := sub.State == submission.StateApproval || sub.State == submission.StateRefused || sub.State == submission.StateHolding
+		if sub.ID != next.ID && !sub.Closed() && !waits && (sub.State == submission.StateDraft) == draft {
 			others++
 		}
 	}

@@ -85,6 +85,7 @@ type company struct {
 	t1     campaign.Template
 
 	partLines int
+	wavesFrom int
 	mixed     submission.Submission // for copies
 	*intake.Service
 }
@@ -165,7 +166,7 @@ func (c *company) must(err error) {
 func (c *company) worker(store *dynamotest.Store, blobs *s3.Store, tasks port.Queue) *intake.Worker {
 	now := func() time.Time { return c.now }
 	return &intake.Worker{
-		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: max(2, c.partLines),
+		Store: store, Blobs: blobs, Tasks: tasks, Now: now, PartLines: max(2, c.partLines), WavesFrom: c.wavesFrom,
 		Open: blobs.OpenFile,
 		Dispatch: &dispatch.Service{
 			Store: store, Blobs: blobs, Releases: noReleases{}, SeenNumbers: &dispatch.SeenNumbers{Limit: 1 << 20}, Now: now, Lead: time.Minute,

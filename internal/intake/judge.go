@@ -142,6 +142,15 @@ func withheldLine(m submission.Message, why reach.Why) submission.LeftOut {
 	return l
 }
 
+// sent returns the classes of the messages that are sent.
+func (j judged) sent() campaign.ClassCounts {
+	classes := j.verdict.Classes
+	for _, w := range j.verdict.Withheld {
+		classes = classes.Less(w.Class)
+	}
+	return classes
+}
+
 func (j judged) addTo(f *submission.Findings) {
 	for _, l := range j.out {
 		f.Count(l)

@@ -130,7 +130,7 @@ func (noRevokes) Send(context.Context, string, []byte, time.Duration) error { re
 
 func (c *company) control(store control.Store) *control.Service {
 	return &control.Service{
-		Store: store, Revokes: noRevokes{}, Releases: noReleases{}, Now: func() time.Time { return c.now }, Lead: time.Minute, SweepDelay: time.Minute,
+		Store: store, Revokes: noRevokes{}, Events: noRevokes{}, Releases: noReleases{}, Now: func() time.Time { return c.now }, Lead: time.Minute, SweepDelay: time.Minute,
 	}
 }
 
@@ -307,12 +307,21 @@ func (c *company) oneMore(sub submission.Submission) submission.Submission {
 // compete lets the rivals do their part, and the functions what is left.
 func (r *race) compete(seed int) {
 	t := newTurns(uint64(seed))
-	var group sync.WaitGroup
 	names := races[seed%len(races)].names
-	first := names[seed/len(races)%len(names)]
-	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == first })
+	r.choose(t, names, seed/len(races)%len(names))
+	r.competeAs(t, rivals)
+}
+
+// choose chooses four who take part: one, and three others by chance.
+func (r *race) choose(t *turns, names []string, first int) {
+	others := slices.Delete(slices.Clone(names), first, first+1)
 	t.random.Shuffle(len(others), func(a, b int) { others[a], others[b] = others[b], others[a] })
-	r.names = append([]string{first}, others[:3]...)
+	r.names = append([]string{names[first]}, others[:3]...)
+}
+
+// competeAs lets those who take part do their part at once, and then the functions what is left.
+func (r *race) competeAs(t *turns, rivals map[string]func(r *rival)) {
+	var group sync.WaitGroup
 	started := make([]func(), 0, len(r.names))
 	for _, name := range r.names {
 		process := t.add()

@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"slices"
-	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,6 +16,7 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/phone"
 	"campaign-dispatch/internal/phone/e164"
+	"campaign-dispatch/internal/rollout"
 )
 
 // partWeight is the size in bytes of the values from which a part has no more messages.
@@ -31,6 +30,13 @@ type reader struct {
 	size   int64               // of source
 	edges  []content.Edge      // of the template's texts
 	seen   map[uint64]struct{} // the numbers so far
+	out    []int               // lines of written parts whose number can have another line, in order
+
+	cells  []*waiting
+	scope  string // of the cells' buckets
+	lines  int    // read so far
+	weight int    // of all cells
+	ended  bool   // all lines are read
 }
 
 // read continues to read a file, until it is read or the time is over.
@@ -39,7 +45,7 @@ func (w *Worker) read(ctx, starting context.Context, sub submission.Submission) 
 	if err != nil {
 		return readFault(ctx, starting, err)
 	}
-	for {
+	for !r.dividable() {
 		more, err := r.readPart(ctx, rows)
 		if r.Version > sub.Version && outOfTime(ctx, starting, err) {
 			return queue(ctx, w.Tasks, sub.ID, 0)
@@ -57,6 +63,7 @@ func (w *Worker) read(ctx, starting context.Context, sub submission.Submission) 
 			return queue(ctx, w.Tasks, sub.ID, 0)
 		}
 	}
+	return r.restartDivided(ctx)
 }
 
 // outOfTime reports whether reading failed because no part may begin any more.
@@ -85,36 +92,16 @@ func (w *Worker) open(ctx, starting context.Context, sub submission.Submission) 
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.skip(ctx, rows); err != nil {
+	if r.out, err = r.leftOut(ctx); err != nil {
 		return nil, nil, err
 	}
+	r.prepare()
 	t, err := w.Store.Template(ctx, sub.TemplateID)
 	r.edges = t.Edges()
 	return r, rows, campaign.IgnoreNotFound(err) // dispatch refuses a template that was deleted
 }
 
-// skip reads the lines that are in the parts, and remembers the numbers that get a message.
-func (r *reader) skip(ctx context.Context, rows *sheet.File) error {
-	out, err := r.leftOut(ctx)
-	if err != nil {
-		return err
-	}
-	for range r.Check.Rows {
-		row, err := rows.Next()
-		if err != nil {
-			return err
-		}
-		if len(out) > 0 && out[0] == row.Line {
-			out = out[1:]
-		} else {
-			number, _ := r.numberOf(row)
-			r.see(uint64(number.Number))
-		}
-	}
-	return nil
-}
-
-// leftOut returns the lines whose number can have another line.
+// leftOut returns the lines whose number can have another line, in order.
 func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
 	for l, err := range eachLeftOut(ctx, r.Blobs, r.Submission, allOuts(r.Submission)) {
 		if err != nil {
@@ -124,6 +111,7 @@ func (r *reader) leftOut(ctx context.Context) (lines []int, err error) {
 			lines = append(lines, l.Line)
 		}
 	}
+	slices.Sort(lines)
 	return lines, nil
 }
 
@@ -136,8 +124,7 @@ func (r *reader) see(number uint64) {
 
 // messageOf returns the message of a line. Cells without a value are left out of its variables: an empty value
 // would break the greeting.
-func (r *reader) messageOf(row sheet.Row) submission.Message {
-	number, written := r.numberOf(row)
+func (r *reader) messageOf(row sheet.Row, number phone.Typed, written string) submission.Message {
 	m := submission.Message{
 		Line: row.Line, Phone: number.Text, Written: written, Cell: row.ID(r.Columns.Phone), Number: uint64(number.Number),
 		UID: valueOf(row.ID(r.Columns.UID)), Vars: map[string]string{}, ANSI: row.ANSI,
@@ -172,32 +159,39 @@ func fileFault(err error) error {
 
 // readPart reads, checks and writes the next part. It returns false after the last one.
 func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err error) {
-	next := r.Submission
-	next.Check.Findings = next.Check.Findings.Clone()
-	lines, unread, more, err := r.readLines(rows, &next)
+	cell, found, err := r.readLines(rows)
 	if err != nil {
 		return false, err
 	}
 	if rows.ANSI() && r.Reading.Encoding == "" {
 		return false, errUnknownEncoding
 	}
-	j, err := r.judge(ctx, next, lines, unread)
+	next := r.Submission
+	next.Check.ANSI, next.Check.Bytes = rows.ANSI(), r.source.BytesRead()
+	if !found {
+		r.Submission = next // finish saves it
+		return false, nil
+	}
+	next.Check = next.Check.Clone()
+	w := r.cells[cell]
+	j, err := r.judge(ctx, next, w.lines, w.unread)
 	if err != nil {
 		return false, err
 	}
-	next.Check.ANSI, next.Check.Bytes = rows.ANSI(), r.source.BytesRead()
 	j.addTo(&next.Check.Findings)
 	r.addDoubled(&next.Check.Findings, j.part)
 	locate(&next.Check, r.Check.Findings)
-	if err := r.write(ctx, &next, j); err != nil {
+	noteAccents(&next, cell, j.part)
+	if err := r.write(ctx, &next, cell, j); err != nil {
 		return false, err
 	}
+	countCell(&next.Check, cell, len(w.lines)+len(w.unread), j)
 	for _, m := range j.part {
 		r.see(m.Number)
 	}
-	noteAccents(&next, j.part)
+	r.drop(cell)
 	r.Submission, err = r.save(ctx, next)
-	return more, err
+	return true, err
 }
 
 // maxSymbol is the maximum number of characters of a word that a value repeats.
@@ -215,43 +209,16 @@ func (r *reader) addDoubled(f *submission.Findings, messages part) {
 	}
 }
 
-// readLines reads the lines of the next part, and those that the sheet leaves out. It returns false after the last one.
-func (r *reader) readLines(rows *sheet.File, next *submission.Submission) (
-	lines part, unread []submission.LeftOut, more bool, err error,
-) {
-	apart, weight := r.newSeparated(), 0
-	for len(apart.kept) < r.PartLines && len(lines)+len(unread) < 2*r.PartLines && weight < partWeight {
-		row, err := rows.Next()
-		if errors.Is(err, io.EOF) {
-			return lines, unread, false, nil
-		}
-		if err != nil {
-			return nil, nil, false, err
-		}
-		if next.Check.Rows++; next.Check.Rows > submission.MaxLines {
-			return nil, nil, false, &submission.Fault{Code: faultTooManyLines, Args: []string{strconv.Itoa(submission.MaxLines)}}
-		}
-		m := r.messageOf(row)
-		if weight += m.Weight(); row.Fault != "" {
-			unread = append(unread, leftOut(m, submission.KindFaulty, row.Fault, ""))
-			continue
-		}
-		apart.add(m)
-		lines = append(lines, m)
-	}
-	return lines, unread, true, nil
-}
-
-func (r *reader) write(ctx context.Context, next *submission.Submission, j judged) error {
+// write writes the next part of a cell, and the lines that were left out.
+func (r *reader) write(ctx context.Context, next *submission.Submission, cell int, j judged) error {
 	steps, ctx := errgroup.WithContext(ctx)
 	put := func(key string, body []byte) {
 		steps.Go(func() error { return r.Blobs.PutOnce(ctx, key, body, "application/x-ndjson") })
 	}
 	if len(j.part) > 0 {
 		body := submission.EncodePart(j.part, j.verdict.Accepted)
-		next.Check.Parts++
 		next.Check.Hash = chain(next.Check.Hash, body)
-		put(next.PartKey(next.Check.Parts), body)
+		put(next.CellPartKey(cell, next.Check.PartsOf(cell)+1), body)
 	}
 	if len(j.out) > 0 {
 		next.Check.Outs++
@@ -272,6 +239,11 @@ var errOtherPart = errors.New("another content was written")
 func (r *reader) restart(ctx context.Context) error {
 	next := r.Submission
 	beginCheck(&next, next.TemplateVersion)
+	return r.again(ctx, next)
+}
+
+// again queues the task of a check that begins again.
+func (r *reader) again(ctx context.Context, next submission.Submission) error {
 	if _, err := r.save(ctx, next); err != nil {
 		return err
 	}
@@ -291,6 +263,9 @@ func (r *reader) finish(ctx context.Context) error {
 	}
 	next := r.Submission
 	next.State, next.Check.Bytes, next.Check.At = submission.StateReady, next.File.Size, r.Now()
+	if next.Check.Divided() && r.large() {
+		next.Plan = rollout.Proposed(next.Check.People())
+	}
 	_, err := r.save(ctx, next)
 	return err
 }
@@ -344,7 +319,7 @@ func chooseSheet(next *submission.Submission, rows *sheet.File) {
 }
 
 func beginCheck(sub *submission.Submission, version int) {
-	sub.State, sub.TemplateVersion = submission.StateChecking, version
+	sub.State, sub.TemplateVersion, sub.Plan = submission.StateChecking, version, rollout.Plan{}
 	sub.Check = submission.Check{Number: sub.Check.Number + 1}
 }
 

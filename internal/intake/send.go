@@ -22,9 +22,9 @@ const (
 	maxTries    = 6 // attempts of a call that fails
 )
 
-// send dispatches the remaining parts, until all are sent or the time is over.
+// send dispatches the remaining parts, until all are sent, a wave ends or the time is over.
 func (w *Worker) send(ctx, starting context.Context, sub submission.Submission) (err error) {
-	for sub.Sending.Parts < sub.Check.Parts {
+	for sub.Sending.Parts < sub.PartsOpen() {
 		if sub, err = w.saveMoved(ctx, sub); err != nil {
 			return err
 		}
@@ -38,7 +38,31 @@ func (w *Worker) send(ctx, starting context.Context, sub submission.Submission) 
 			return queue(ctx, w.Tasks, sub.ID, 0)
 		}
 	}
+	if sub.State == submission.StateHolding {
+		return w.discardCancelled(ctx, sub)
+	}
 	return w.finish(ctx, sub)
+}
+
+// hold returns a submission that waits for a person if all parts of the open wave are dispatched, and others are left.
+func hold(sub submission.Submission) submission.Submission {
+	if sub.Sending.Parts == sub.PartsOpen() && sub.Sending.Parts < sub.Check.Parts {
+		sub.State = submission.StateHolding
+	}
+	return sub
+}
+
+// discardCancelled discards the waves that wait for a person if the campaign was cancelled while the last part before them
+// was dispatched: the cancellation has found nothing that waits.
+func (w *Worker) discardCancelled(ctx context.Context, sub submission.Submission) error {
+	standings, err := w.Store.Standings(ctx, sub.Tenant, []string{sub.CampaignID})
+	if err != nil || standings[sub.CampaignID].CancelledAt.IsZero() {
+		return err
+	}
+	if sub, err = w.Store.SaveSubmission(ctx, sub.Close(submission.StateDiscarded)); err != nil {
+		return err
+	}
+	return clean(ctx, w.Store, w.Blobs, sub)
 }
 
 // saveMoved saves the time of a rescheduled campaign, for which a late rest waits. Dispatch
@@ -61,10 +85,7 @@ func moved(ctx context.Context, store Store, sub submission.Submission) (submiss
 	if err != nil && !errors.Is(err, campaign.ErrNotFound) {
 		return sub, err
 	}
-	if last.Revision > 0 {
-		sub.Schedule = last.Due.UTC().Format(time.RFC3339Nano)
-	}
-	return sub, nil
+	return sub.Moved(last), nil
 }
 
 func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
@@ -91,7 +112,7 @@ func (w *Worker) sendPart(ctx context.Context, sub submission.Submission) (submi
 		progress.InOtherBatches += sent.InOtherBatches
 		progress.Erased += c.People - sent.Accepted - sent.InOtherBatches
 	}
-	return w.save(ctx, sub)
+	return w.save(ctx, hold(sub))
 }
 
 // accept dispatches a part, which may be accepted already. It skips a part that erasures have left

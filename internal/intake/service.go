@@ -53,11 +53,11 @@ type Service struct {
 	AtOnce time.Duration
 }
 
-// Submission returns a submission. The rest of an interrupted one has the time to which its
+// Submission returns a submission. The rest of one that is interrupted or holding has the time to which its
 // campaign was rescheduled. The error wraps campaign.ErrNotFound if the submission does not exist.
 func (s *Service) Submission(ctx context.Context, id campaign.ID) (submission.Submission, error) {
 	sub, err := s.Store.Submission(ctx, id)
-	if err != nil || sub.State != submission.StateInterrupted {
+	if err != nil || sub.State != submission.StateInterrupted && sub.State != submission.StateHolding {
 		return sub, err
 	}
 	return moved(ctx, s.Store, sub)

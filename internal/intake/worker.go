@@ -59,6 +59,8 @@ type Store interface {
 	// Move returns the last change of a campaign's due time. The error wraps
 	// campaign.ErrNotFound if the campaign does not exist.
 	Move(ctx context.Context, id campaign.ID) (campaign.Move, error)
+	// Standings returns the progress of campaigns by ID, without those that do not exist.
+	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
 	// SkipPart counts a part that erasures have left empty. totals are those after it.
 	SkipPart(ctx context.Context, id campaign.ID, totals campaign.SubmissionTotals) error
 	// EndParts ends the acceptance of a campaign's parts. It can be repeated. What it returns is zero
@@ -91,6 +93,8 @@ type Worker struct {
 	Tasks     port.Queue
 	Now       func() time.Time
 	PartLines int // the most messages of a part
+	// WavesFrom is the number of people from which a file is divided, so that its campaign can go in waves, 0 for never.
+	WavesFrom int
 }
 
 // Handle continues the submissions of the tasks, and returns an error by position.
@@ -147,6 +151,8 @@ func (w *Worker) step(ctx, starting context.Context, sub submission.Submission) 
 		return sub, w.send(ctx, starting, sub)
 	case submission.StateSent, submission.StateFailed, submission.StateDiscarded: // the deletion was interrupted
 		return sub, clean(ctx, w.Store, w.Blobs, sub)
+	case submission.StateHolding: // the function died when it had dispatched a wave
+		return sub, w.discardCancelled(ctx, sub)
 	case submission.StateDraft, submission.StateUploading, submission.StateColumns, submission.StateReady, submission.StateApproval,
 		submission.StateRefused, submission.StateInterrupted:
 	}

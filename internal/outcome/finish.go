@@ -98,8 +98,12 @@ func (r *Recorder) Complete(ctx context.Context, b campaign.Batch) (awaitsParts 
 	return r.completeCampaign(ctx, b)
 }
 
-// partsCheck is how often sweep checks a completed batch of a campaign that awaits parts.
-const partsCheck = 15 * time.Minute
+// partsCheck is how often sweep checks a completed batch of a campaign that awaits parts, and waveCheck how often if they
+// wait for a person, perhaps for days.
+const (
+	partsCheck = 15 * time.Minute
+	waveCheck  = time.Hour
+)
 
 // completeCampaign ends the pause of the campaign and queues the webhook of its completion if the
 // batch was its last one. Then sweep stops checking the batch. A cancelled campaign causes no
@@ -112,8 +116,12 @@ func (r *Recorder) completeCampaign(ctx context.Context, b campaign.Batch) (awai
 	}
 	last := b.ClosedAt.IsZero() || !b.ClosedAt.Before(progress.CompletedAt) // else another one was completed later
 	if last && progress.AwaitsParts() {
+		check := partsCheck
+		if progress.Holding {
+			check = waveCheck
+		}
 		b.Waits = campaign.Waits{Parts: true}
-		_, err := r.Store.PostponeCheck(ctx, b, r.Now().Add(partsCheck))
+		_, err := r.Store.PostponeCheck(ctx, b, r.Now().Add(check))
 		return true, err
 	}
 	if last && progress.IsCompleted() {

@@ -36,6 +36,7 @@ type batchLedger struct {
 	enterCalls int
 	completed  int
 	toCome     int // parts of the campaign's file
+	holding    bool
 	closed     int
 	pausedAt   time.Time // of the campaign
 
@@ -92,7 +93,7 @@ func (b *batchLedger) CompleteBatch(_ context.Context, _ campaign.Batch, unused 
 }
 
 func (b *batchLedger) Progress(context.Context, campaign.ID) (campaign.Progress, error) {
-	return campaign.Progress{Completed: b.completed, Batches: 2, PartsToCome: b.toCome, PausedAt: b.pausedAt}, nil
+	return campaign.Progress{Completed: b.completed, Batches: 2, PartsToCome: b.toCome, Holding: b.holding, PausedAt: b.pausedAt}, nil
 }
 
 func (b *batchLedger) EndPause(_ context.Context, _ campaign.ID, p campaign.Progress) error {
@@ -281,6 +282,12 @@ func TestComplete_PartsToCome(t *testing.T) {
 	complete()
 	if b.closed > 0 || !b.nextCheck.After(now) || !b.waiting {
 		t.Errorf("the batch was closed %d times, its next check is at %v, it waits: %t", b.closed, b.nextCheck, b.waiting)
+	}
+	if b.holding = true; b.nextCheck.Equal(now.Add(time.Hour)) {
+		t.Error("it is checked as rarely as one that waits for a person")
+	}
+	if complete(); !b.nextCheck.Equal(now.Add(time.Hour)) {
+		t.Errorf("its next check is at %v while a person has to open a wave, want an hour later", b.nextCheck)
 	}
 	b.toCome = 0
 	complete()

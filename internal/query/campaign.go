@@ -22,6 +22,7 @@ type campaignAnswer struct {
 	PausedAt     time.Time     `json:"pausedAt,omitzero"`
 	Cancellation *cancellation `json:"cancellation,omitempty"`
 	Submission   *submission   `json:"submission,omitempty"`
+	Rollout      *waves        `json:"rollout,omitempty"`
 	Waiting      []waiting     `json:"waiting,omitempty"`
 	Batches      []batchAnswer `json:"batches"`
 	NextCursor   string        `json:"nextCursor,omitempty"`
@@ -131,6 +132,7 @@ func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {
 	if s := c.Submission; s.Known() {
 		a.Submission = &submission{s.Lines, s.Invalid, s.Faulty, s.Repeated, s.Erased, s.InOtherBatches, s.People, s.Accepted, s.NotAccepted()}
 	}
+	a.Rollout = wavesOf(c)
 	if !c.CancelledAt.IsZero() {
 		a.Cancellation = &cancellation{
 			RequestedAt: c.CancelledAt, Revoke: c.Revoke, Sent: c.Cancellation().Sent,

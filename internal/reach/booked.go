@@ -13,9 +13,17 @@ import (
 // instant: that of their first opening, in São Paulo, or of the instant if none of them can ever go. The zone 0 is that of
 // the tenant, as are no zones: a batch that was accepted without hours has none. The function looks for each opening once.
 func (h Hours) BookedOn(due time.Time) func(of window.Set) string {
+	opens := h.opening(due)
+	return func(of window.Set) string { return localtime.Day(opens(of)) }
+}
+
+// FirstOpens returns when the first message to some zones goes that are due at an instant: then, or when their hours open
+// first. It is the instant if none of them can ever go.
+func (h Hours) FirstOpens(of window.Set, due time.Time) time.Time { return h.opening(due)(of) }
+
+func (h Hours) opening(due time.Time) func(of window.Set) time.Time {
 	opens := map[window.Zone]time.Time{}
-	return func(of window.Set) string {
-		var at time.Time
+	return func(of window.Set) (at time.Time) {
 		for _, z := range h.decisive(of) {
 			if _, known := opens[z]; !known {
 				opens[z] = h.Opens(z, due)
@@ -23,9 +31,9 @@ func (h Hours) BookedOn(due time.Time) func(of window.Set) string {
 			at = first(at, opens[z])
 		}
 		if at.IsZero() {
-			at = due
+			return due
 		}
-		return localtime.Day(at)
+		return at
 	}
 }
 

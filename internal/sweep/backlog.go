@@ -132,8 +132,14 @@ func (s *Sweeper) sweepSubmission(ctx context.Context, id campaign.ID) (action, 
 	if check := sub.NextCheck(sub.UpdatedAt); check.IsZero() || check.After(s.Now()) { // the index is outdated
 		return postponed, nil
 	}
-	result := continued
-	if sub.Repairs++; !sub.Closed() && !s.Now().Before(sub.FilesUntil()) {
+	result, expired := continued, !sub.Closed() && !s.Now().Before(sub.FilesUntil())
+	if expired && sub.Sending.Wave() > 0 {
+		if sub, err = s.moved(ctx, sub); err != nil {
+			return failed, err
+		}
+		expired = !s.Now().Before(sub.FilesUntil())
+	}
+	if sub.Repairs++; expired {
 		sub, result = sub.Close(submission.StateDiscarded), discarded
 		slog.InfoContext(ctx, "submission expired", "tenant", id.Tenant, "campaign_id", id.CampaignID)
 	}
@@ -147,4 +153,11 @@ func (s *Sweeper) sweepSubmission(ctx context.Context, id campaign.ID) (action, 
 		return failed, fmt.Errorf("queue the task of submission %s: %w", id.CampaignID, err)
 	}
 	return result, nil
+}
+
+// moved returns a submission in waves with the time to which its campaign was rescheduled: its waves wait as long after
+// the new time.
+func (s *Sweeper) moved(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
+	last, err := s.Store.Move(ctx, sub.ID)
+	return sub.Moved(last), campaign.IgnoreNotFound(err)
 }

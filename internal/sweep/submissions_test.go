@@ -13,6 +13,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/rollout"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/sweep/overdue"
 )
@@ -25,11 +26,16 @@ func (m mortal) SaveSubmission(ctx context.Context, sub submission.Submission) (
 	return call(m, "SaveSubmission", func() (submission.Submission, error) { return m.w.store.SaveSubmission(ctx, sub) })
 }
 
+func (m mortal) Move(ctx context.Context, id campaign.ID) (campaign.Move, error) {
+	return call(m, "Move", func() (campaign.Move, error) { return m.w.store.Move(ctx, id) })
+}
+
 // oneSubmission is a store with a due submission, and the queue of its tasks.
 type oneSubmission struct {
 	unpaused
 
 	stored  submission.Submission
+	move    campaign.Move
 	missing error
 	raced   error
 	did     []string
@@ -42,6 +48,8 @@ func (s *oneSubmission) Due(context.Context, int, time.Time) iter.Seq2[overdue.I
 func (s *oneSubmission) Submission(context.Context, campaign.ID) (submission.Submission, error) {
 	return s.stored, s.missing
 }
+
+func (s *oneSubmission) Move(context.Context, campaign.ID) (campaign.Move, error) { return s.move, nil }
 
 func (s *oneSubmission) SaveSubmission(_ context.Context, sub submission.Submission) (submission.Submission, error) {
 	if did := fmt.Sprintf("saved with %d repairs", sub.Repairs); s.raced == nil {
@@ -93,6 +101,38 @@ func TestSweep_Submission(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, strings.Join(s.did, ", ")); diff != "" {
 				t.Errorf("it did (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Waves wait for a person for 14 days after the campaign's time. If it was rescheduled, they wait as long after the new time.
+func TestSweep_WavesOfRescheduled(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		move campaign.Move
+		want submission.State
+	}{
+		"rescheduled":     {campaign.Move{Due: beginning.Add(-24 * time.Hour), Revision: 1}, submission.StateHolding},
+		"not rescheduled": {campaign.Move{}, submission.StateDiscarded},
+		"long ago":        {campaign.Move{Due: beginning.Add(-rollout.MaxLadder), Revision: 1}, submission.StateDiscarded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begun := beginning.Add(-rollout.MaxLadder - time.Hour)
+			s := oneSubmission{move: test.move, stored: submission.Submission{
+				ID: campaign.ID{Tenant: "t", CampaignID: "c"}, State: submission.StateHolding, CreatedAt: begun, UpdatedAt: begun,
+				Sending: submission.Sending{Parts: 1, Waves: []submission.Opened{{At: begun}}},
+			}}
+			sweeper := &sweep.Sweeper{Store: &s, Intake: &s, Shards: 1, Now: func() time.Time { return beginning }}
+			if err := sweeper.Sweep(t.Context(), sweep.Section{}); err != nil {
+				t.Error(err)
+			}
+			if s.stored.State != test.want {
+				t.Errorf("the waves are %s, want %s", s.stored.State, test.want)
+			}
+			if next := s.stored.NextCheck(beginning); test.want == submission.StateHolding && !next.Equal(test.move.Due.Add(rollout.MaxLadder)) {
+				t.Errorf("they are looked at again at %v", next)
 			}
 		})
 	}

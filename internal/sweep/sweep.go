@@ -46,6 +46,9 @@ type Store interface {
 	TenantOf(ctx context.Context, agentID string) (string, error)
 	// Submission returns a submission. The error wraps campaign.ErrNotFound if there is none.
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
+	// Move returns the last change of a campaign's due time. The error wraps campaign.ErrNotFound if the campaign does not
+	// exist.
+	Move(ctx context.Context, id campaign.ID) (campaign.Move, error)
 	// PostponeDelivery sets the next check of a delivery that has not changed, and reports whether it did.
 	PostponeDelivery(ctx context.Context, t delivery.NotifyTask, read, next time.Time) (bool, error)
 	// MarkSent moves a batch whose messages all have outcomes to sent, and reports whether it did.

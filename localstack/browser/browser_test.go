@@ -349,8 +349,18 @@ func shows(then string, action chromedp.Action[chromedp.Void]) chromedp.Action[c
 	)
 }
 
-// whole waits until the page and its scripts are loaded.
-var whole = chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)
+// whole waits until the page and its scripts are loaded. If another page replaces one that is asked, that page is asked.
+func whole(ctx context.Context, t *chromedp.Target) (done chromedp.Void, err error) {
+	for {
+		done, err = chromedp.Poll[chromedp.Void](`document.readyState === "complete"`)(ctx, t)
+		if err == nil || !strings.Contains(err.Error(), replacedPage) {
+			return done, err
+		}
+	}
+}
+
+// replacedPage is in the error of Chromium about a page that another one has replaced.
+const replacedPage = "Cannot find context with specified id"
 
 // text returns the text of an element.
 func (b *browser) text(selector string) string {

@@ -118,7 +118,10 @@ func (b *browser) checkIn(scheme, name string) {
 // setScheme sets the color scheme that the system prefers.
 func (b *browser) setScheme(scheme string) {
 	b.t.Helper()
-	prefer := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+	prefer := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme},
+		{Name: "prefers-reduced-motion", Value: "reduce"}, // a number that fades in is pale for a moment
+	}}
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, prefer); err != nil {
 		b.t.Fatalf("prefer a %s scheme: %v", scheme, err)
 	}

@@ -35,16 +35,20 @@ import (
 // technical matches words that a marketing person does not use.
 var technical = regexp.MustCompile(`(?i)\b(lotes?|payload|json|http|uuid|dry run|webhook|backend|timeout|token|null|undefined|batch|queue|[0-9a-f]{8}-[0-9a-f]{4}-)`)
 
-// journey is a walk of a marketing person on a phone, by keyboard alone.
-type journey struct{ *browser }
+// journey is a walk of a marketing person by keyboard alone.
+type journey struct {
+	*browser
+
+	width int64 // of the window
+}
 
 // A marketing person whose company has nothing yet writes a template, sends a campaign, reads
 // its results, exports them, and writes again to those who did not read.
 func TestJourney(t *testing.T) {
 	t.Parallel()
-	j := journey{open(t, "pt-BR")}
-	j.signIn(j.newTenant())
 	phone := windows[1]
+	j := journey{open(t, "pt-BR"), phone.width}
+	j.signIn(j.newTenant())
 	j.run("set the window", chromedp.EmulateViewport(phone.width, tall, phone.as...))
 	j.visit("/dashboard")
 	j.plain("nothing yet")
@@ -71,10 +75,16 @@ func (j journey) newTenant() string {
 	})
 	j.must(err)
 	j.must(seed.Seeder{Env: j.env, Now: time.Now}.RegisterWebhook(ctx, id))
-	pool, email := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(j.env.AWS()), ID: j.env["USER_POOL_ID"]}, id+"@example.com"
-	_, err = pool.Invite(ctx, account.Person{Email: email, Tenant: id, Role: "admin"}, j.env["DASHBOARD_PASSWORD"])
+	return j.invite(id, "admin")
+}
+
+// invite adds a person to a tenant, and returns the person's address.
+func (j journey) invite(tenant, role string) string {
+	j.t.Helper()
+	pool, email := cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(j.env.AWS()), ID: j.env["USER_POOL_ID"]}, role+"@"+tenant+".example.com"
+	_, err := pool.Invite(j.t.Context(), account.Person{Email: email, Tenant: tenant, Role: role}, j.env["DASHBOARD_PASSWORD"])
 	j.must(err)
-	j.must(pool.SetPassword(ctx, email, j.env["DASHBOARD_PASSWORD"]))
+	j.must(pool.SetPassword(j.t.Context(), email, j.env["DASHBOARD_PASSWORD"]))
 	return email
 }
 
@@ -93,13 +103,13 @@ func (j journey) follow(selector, then string) {
 	j.plain(selector)
 }
 
-// plain fails the test if the page shows technical words or is wider than the phone.
+// plain fails the test if the page shows technical words or is wider than the window.
 func (j journey) plain(after string) {
 	j.t.Helper()
 	if found := technical.FindAllString(j.text("main"), -1); found != nil {
 		j.t.Errorf("the page after %s shows %q", after, found)
 	}
-	if wide := read(j.browser, "measure the page", chromedp.Evaluate[int64](`document.documentElement.scrollWidth`)); wide > windows[1].width {
+	if wide := read(j.browser, "measure the page", chromedp.Evaluate[int64](`document.documentElement.scrollWidth`)); wide > j.width {
 		j.t.Errorf("the page after %s is %d pixels wide", after, wide)
 	}
 }

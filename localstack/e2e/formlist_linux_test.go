@@ -14,6 +14,7 @@ import (
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/reaction"
 	"campaign-dispatch/internal/media/mediafile"
+	"campaign-dispatch/internal/settings"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -39,7 +40,7 @@ func TestForms_SentAgain(t *testing.T) {
 	var sent []string
 	for name, forms := range map[string][]sentForm{
 		"templates and webhooks": slices.Concat(templateForms, webhookForms), "settings": settingForms, "people": peopleForms, "lists": listForms,
-		"campaigns": campaignForms, "submissions": submissionForms, "approvals": approvalForms,
+		"campaigns": campaignForms, "submissions": submissionForms, "approvals": approvalForms, "waves": waveForms,
 	} {
 		for _, f := range forms {
 			sent = append(sent, f.form)
@@ -288,6 +289,30 @@ var approvalForms = []sentForm{
 	},
 }
 
+// waveSteps are the waves of a file that is divided: 1,000 people, then a tenth, then the rest.
+func waveSteps(pause string) url.Values {
+	return url.Values{"plan": {"waves"}, "first": {"100"}, "until-1000": {"yes"}, "pause": {pause}}
+}
+
+var waveForms = []sentForm{
+	{
+		form: "/dashboard/submissions/{campaignId}/waves", page: "/dashboard/submissions/{campaign}", prepare: (*formWalk).uploadLarge,
+		first: waveSteps("15m0s"), second: waveSteps("24h0m0s"),
+	},
+	{
+		form: "/dashboard/submissions/{campaignId}/confirm", page: "/dashboard/submissions/{campaign}", makes: "META",
+		finish: func(w *formWalk) { w.reaches("Waits for you: wave 2 of 3") },
+	},
+	{
+		form: "/dashboard/campaigns/{campaignId}/waves", page: "/dashboard/campaigns/{campaign}", first: url.Values{"reason": {"Poucas falhas"}},
+		finish: func(w *formWalk) { w.reaches("Waits for you: wave 3 of 3") },
+	},
+	{
+		form: "/dashboard/submissions/{campaignId}/cancel", page: "/dashboard/campaigns/{campaign}/waves/stop",
+		finish: func(w *formWalk) { w.reaches("Discarded") },
+	},
+}
+
 // addMedia stores a file of another host.
 func (w *formWalk) addMedia() {
 	f := mediafile.File{Tenant: w.kept["tenant"], Name: "oferta.png", Type: "image/png", URL: "https://media.example/oferta.png", CreatedAt: time.Now()}
@@ -304,10 +329,21 @@ func (w *formWalk) delivered() {
 
 // upload begins a campaign from a file that is uploaded in chunks.
 func (w *formWalk) upload() {
+	w.uploadFile(time.Now().Add(48*time.Hour).UTC().Format(time.RFC3339), []byte("phone;uid;nome\n21987650007;a;Ana\n2187650008;b;Bia\n"))
+}
+
+// uploadLarge begins a campaign in waves. An operator pauses the tenant: none of its messages is sent.
+func (w *formWalk) uploadLarge() {
+	must(w.t, w.c.service().Pause(w.t.Context(), settings.Subject{Tenant: w.kept["tenant"]}))
+	w.uploadFile("", recipientsFile(w.t, "csv", wavesFrom))
+	w.reaches("What will be sent")
+}
+
+func (w *formWalk) uploadFile(schedule string, file []byte) {
 	csrf := csrfField.FindStringSubmatch(w.open(w.env["BASE_URL"] + "/dashboard/campaigns").body)[1]
 	w.env["TEMPLATE_ID"] = w.kept["template"]
 	i := &submitter{w.visitor, w.c, csrf}
-	w.kept["campaign"] = strings.TrimPrefix(i.upload("submission "+rand.Text(), time.Now().Add(48*time.Hour).UTC().Format(time.RFC3339), "phone;uid;nome\n21987650007;a;Ana\n2187650008;b;Bia\n"), "/")
+	w.kept["campaign"] = strings.TrimPrefix(i.uploadFile("submission "+rand.Text(), schedule, "lista.csv", file), "/")
 }
 
 // reaches waits until the page of the import, or of its campaign, has a text.

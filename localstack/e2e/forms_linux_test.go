@@ -328,6 +328,9 @@ func (w *formWalk) settled() map[string]string {
 	return w.seen
 }
 
+// wavesInRow matches the plan of a submission, and its opened waves.
+var wavesInRow = regexp.MustCompile(`"waves":\[[^\]]*\](,"soak":\d+)?`)
+
 // rows returns the rows of the tenant that show what its forms did.
 func (w *formWalk) rows() map[string]string {
 	w.t.Helper()
@@ -338,9 +341,9 @@ func (w *formWalk) rows() map[string]string {
 	for _, pk := range []string{"AUDIT#", "EXPORTS#"} {
 		w.read(rows, pk+tenant, false)
 	}
-	for key, value := range rows { // functions write those that are no drafts
+	for key, value := range rows { // functions write those that are no drafts, but not their waves
 		if strings.Contains(key, " SUBMISSION#") && !strings.Contains(value, `"state":"draft"`) {
-			rows[key] = ""
+			rows[key] = strings.Join(wavesInRow.FindAllString(value, -1), " ")
 		}
 	}
 	for key := range maps.Clone(rows) {

@@ -5,9 +5,10 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/rand"
+	"encoding/csv"
 	"fmt"
 	"io"
-	"net/url"
+	"net/http"
 	"os"
 	"regexp"
 	"strconv"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/rollout"
 	"campaign-dispatch/localstack/testsize"
 )
 
@@ -104,12 +107,11 @@ func TestSubmission_Large(t *testing.T) {
 	began := time.Now()
 	reading := i.follow(path, regexp.MustCompile(`[\d,]+ lines checked`), func(p page) bool { return strings.Contains(p.body, "What will be sent") })
 	read := time.Since(began)
-	hash := hashField.FindStringSubmatch(i.shows(path, "Repeated number: an earlier line has it").body)
-	if hash == nil {
-		t.Fatal("the campaign cannot be confirmed")
-	}
+	i.shows(path, "Repeated number: an earlier line has it")
+	i.atOnce(path)
+	form := i.checked(path)
 	began = time.Now()
-	i.send(path+"/confirm", url.Values{"hash": {hash[1]}})
+	i.send(path+"/confirm", form)
 	sending := i.follow(path, regexp.MustCompile(`accepted so far: [\d,]+ of [\d,]+`), func(p page) bool { return strings.HasPrefix(p.url.Path, "/dashboard/campaigns") })
 	took, peak := time.Since(began), i.c.peakMemory("INTAKE_FUNCTION")
 	t.Logf("%d lines, %d MB of %s: checked in %v, at most %v without progress; accepted in %v, at most %v; %d MiB",
@@ -126,12 +128,35 @@ func TestSubmission_Large(t *testing.T) {
 	for _, b := range all.Batches {
 		accepted += b.Accepted
 	}
-	if accepted != lines-1 || len(all.Batches) != (lines-1+campaign.MaxMessages-1)/campaign.MaxMessages {
+	if accepted != lines-1 || len(all.Batches) != partsOf(all.Submission.Cells, lines-1) {
 		t.Errorf("%d messages in %d batches, want %d: a campaign has each number once", accepted, len(all.Batches), lines-1)
+	}
+	if divided := lines-1 >= wavesFrom; divided != (len(all.Submission.Cells) > 0) || all.Submission.Cells.Waves() > 0 {
+		t.Errorf("the file of %d people has the cells %s, want them only of a large file, and no waves", lines-1, all.Submission.Cells)
 	}
 	if sends {
 		i.sends(all, lines-1)
 	}
+}
+
+// atOnce chooses that a campaign goes at once, if its file has so many people that it would go in waves.
+func (i *submitter) atOnce(path string) {
+	i.t.Helper()
+	if form := i.checked(path); strings.Contains(i.shows(path, "What will be sent").body, `name="plan"`) {
+		form.Set("plan", "once")
+		i.send(path+"/waves", form)
+	}
+}
+
+// partsOf returns the number of batches of a file: those of each cell, or of a file without cells.
+func partsOf(cells campaign.Cells, people int) (parts int) {
+	for _, cell := range cells {
+		parts += cell.Parts
+	}
+	if len(cells) > 0 {
+		return parts
+	}
+	return (people + campaign.MaxMessages - 1) / campaign.MaxMessages
 }
 
 // sends waits until a campaign is sent, and checks that the provider has each number once.
@@ -165,4 +190,75 @@ func (i *submitter) sends(c campaign.Campaign, messages int) {
 	if len(times) != messages {
 		i.t.Errorf("the provider has %d numbers, want %d", len(times), messages)
 	}
+}
+
+// rolled is what the API shows of a campaign in waves.
+type rolled struct {
+	Status     string
+	Submission struct{ Accepted, NotAccepted int }
+	Rollout    struct {
+		State string
+		Wave  int
+		Waves []struct{ Wave, Accepted int }
+	}
+}
+
+// wavesFrom is the number of people from which the stack sends a file's campaign in waves.
+const wavesFrom = 100_000
+
+// The first wave of a large file is accepted, and the others wait for a person. A cancellation discards them: their people
+// stand in the export, with their waves.
+func TestSubmission_Waves(t *testing.T) {
+	t.Parallel()
+	i := submitterOf(newClient(t).ownTenant())
+	file := recipientsFile(t, "csv", wavesFrom)
+	path := i.uploadFile("submission "+rand.Text(), time.Now().Add(72*time.Hour).UTC().Format(time.RFC3339), "lista.csv", file)
+	i.send(path+"/confirm", i.checked(path))
+	id := campaign.ID{Tenant: i.env["TENANT"], CampaignID: strings.TrimPrefix(path, "/")}
+	i.wantSubmission(id, submission.StateHolding)
+	var got rolled
+	i.c.fetch("/api/v1/external/campaigns"+path, &got)
+	first := got.Submission.Accepted
+	if r := got.Rollout; got.Status != "scheduled" || r.State != "holding" || r.Wave != 1 || len(r.Waves) < 2 || r.Waves[0].Accepted != first {
+		t.Errorf("after the first wave: %+v", got)
+	}
+	if first < rollout.FirstWave/2 || first > 2*rollout.FirstWave || first+got.Submission.NotAccepted != wavesFrom {
+		t.Errorf("%d people are in the first wave, and %d wait", first, got.Submission.NotAccepted)
+	}
+	i.c.do(http.MethodPost, "/api/v1/external/campaigns"+path+"/cancel", nil, "Authorization", "Bearer "+i.c.token())
+	i.wantSubmission(id, submission.StateDiscarded)
+	i.c.fetch("/api/v1/external/campaigns"+path, &got)
+	if got.Rollout.State != "ended" || got.Submission.Accepted != first {
+		t.Errorf("after the cancellation: %+v", got)
+	}
+	people := i.byWave(i.c.exported(id.CampaignID, `{"statuses": ["not_accepted"]}`))
+	if sum := people["2"] + people["3"]; sum != got.Submission.NotAccepted || len(people) != len(got.Rollout.Waves)-1 {
+		t.Errorf("the export has people of the waves %v, want %d who are not accepted", people, got.Submission.NotAccepted)
+	}
+}
+
+func (i *submitter) wantSubmission(id campaign.ID, state submission.State) {
+	i.t.Helper()
+	i.c.eventually(3*time.Minute, string(state), func() bool {
+		sub, err := i.c.store().Submission(i.t.Context(), id)
+		must(i.t, err)
+		return sub.State == state
+	})
+}
+
+// byWave returns the number of lines of an export by the wave in their last column.
+func (i *submitter) byWave(e export) map[string]int {
+	i.t.Helper()
+	res := i.c.follow(e)
+	defer func() { _ = res.Body.Close() }()
+	lines, err := csv.NewReader(res.Body).ReadAll()
+	must(i.t, err)
+	if last := lines[0][len(lines[0])-1]; last != "Wave" {
+		i.t.Fatalf("the last column is %q", last)
+	}
+	people := map[string]int{}
+	for _, line := range lines[1:] {
+		people[line[len(line)-1]]++
+	}
+	return people
 }

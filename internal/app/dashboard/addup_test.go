@@ -37,12 +37,13 @@ const pending campaign.Outcome = "pending"
 type sum struct {
 	lines, invalid, faulty, repeated, people, optedOut int // of the file
 
-	erased  int // before their part was accepted
-	others  int // whom a batch of the API had before their part was accepted
-	states  map[campaign.Outcome]int
-	lost    int  // of the failed messages, those to people who opted out
-	over    bool // no part is accepted any more
-	rejects int  // invalid numbers of the accepted parts
+	erased    int // before their part was accepted
+	others    int // whom a batch of the API had before their part was accepted
+	states    map[campaign.Outcome]int
+	lost      int  // of the failed messages, those to people who opted out
+	over      bool // no part is accepted any more
+	discarded bool // over, because the rest was discarded: the campaign was not cancelled
+	rejects   int  // invalid numbers of the accepted parts
 }
 
 func (s sum) accepted() (n int) {
@@ -101,7 +102,8 @@ type life struct {
 	out               map[string]bool   // uids of those who opted out
 	gone              map[string]bool   // uids of those who were erased
 	states            map[string]campaign.Outcome
-	counted, released int // of the accepted batches
+	counted, released int        // of the accepted batches
+	exported          [][]string // lines of the last file of results
 }
 
 // rows returns a file with as many lines, and counts what they are.
@@ -168,7 +170,11 @@ func (l *life) approve(path string) {
 	l.t.Helper()
 	page := l.approver.Get(path)
 	l.reviewed("approval", page)
-	l.figures("approval", page, "Approve and send now to "+shown(l.sum.people-l.sum.optedOut)+" people")
+	want := "Approve and send now to " + shown(l.sum.people-l.sum.optedOut) + " people"
+	if l.worker.WavesFrom > 0 {
+		want = "Approve 2 waves, and send the first one now to"
+	}
+	l.figures("approval", page, want)
 	if a := l.approver.Post(path+"/decide", url.Values{"decision": {"approve"}, "hash": {page.Value("hash")}}); a.Status != http.StatusSeeOther {
 		l.t.Fatalf("approved: %d to %q\n%s", a.Status, a.Location, a.Text())
 	}
@@ -218,11 +224,17 @@ func (l *life) count() {
 // messages get.
 func (l *life) send() {
 	l.t.Helper()
+	l.sendUntil(len(l.accepted) - 1)
+}
+
+// sendUntil is send of a number of batches.
+func (l *life) sendUntil(batches int) {
+	l.t.Helper()
 	reached := []campaign.Outcome{
 		campaign.OutcomeRead, campaign.OutcomeRead, campaign.OutcomeRead, campaign.OutcomeDelivered, campaign.OutcomeDelivered,
 		campaign.OutcomeSent, campaign.OutcomeFailed, campaign.OutcomeExpired, campaign.OutcomeRevoked, pending,
 	}
-	for ; l.released < len(l.accepted)-1; l.released++ {
+	for ; l.released < batches; l.released++ {
 		b := l.accepted[l.released]
 		_, err := l.store.StartRelease(l.t.Context(), b.BatchRef, "agent", l.now, l.now.Add(time.Hour))
 		l.must(err)
@@ -385,7 +397,11 @@ func (l *life) api(when string) {
 	} {
 		l.same(when+", API, submission."+name, a.Submission[name], want)
 	}
-	if want := map[bool]campaign.Status{false: campaign.StatusSending, true: campaign.StatusCancelled}[s.over]; a.Status != want {
+	want := map[bool]campaign.Status{false: campaign.StatusSending, true: campaign.StatusCancelled}[s.over]
+	if s.discarded {
+		want = campaign.StatusCompleted
+	}
+	if a.Status != want {
 		l.t.Errorf("%s, API: it is %s, want %s", when, a.Status, want)
 	}
 }
@@ -420,14 +436,24 @@ func (l *life) campaign(when string) {
 	}
 	if !s.over {
 		l.figures(where, page, shown(s.states[pending])+" messages wait", shown(s.notAccepted())+" people of the file are still to be accepted")
-		l.figures(where, page, "Not sent "+shown(s.lost)+" "+shown(s.lost)+" Had opted out")
+		if s.lost > 0 { // the first wave can have nobody who opted out
+			l.figures(where, page, "Not sent "+shown(s.lost)+" "+shown(s.lost)+" Had opted out")
+		}
 		l.quiet(where, page, "Not accepted", "Cancelled before")
 		return
 	}
 	l.quiet(where, page, "wait to be sent", "still to be accepted")
+	if s.discarded {
+		l.figures(where, page, "Not sent "+shown(s.notSent())+" "+shown(s.never())+" Not accepted any more.")
+		l.quiet(where, page, "Cancelled before", "Stopped before")
+		return
+	}
 	stopped := s.states[campaign.OutcomeStopped]
 	l.figures(where, page, "Sent already: "+shown(s.sent())+". Stopped before sending: "+shown(stopped)+". People of the file who are not accepted any more: "+shown(s.never())+".")
-	l.figures(where, page, "Not sent "+shown(s.notSent())+" "+shown(stopped)+" Cancelled before sending. "+shown(s.never())+" Not accepted any more. "+shown(s.lost)+" Had opted out")
+	l.figures(where, page, "Not sent "+shown(s.notSent())+" "+shown(stopped)+" Cancelled before sending. "+shown(s.never())+" Not accepted any more.")
+	if s.lost > 0 {
+		l.figures(where, page, "Not accepted any more. "+shown(s.lost)+" Had opted out")
+	}
 }
 
 // cell returns the text of a row's cell.
@@ -484,12 +510,17 @@ func (l *life) export(when string) {
 	where, s := when+", export", l.sum
 	path := l.path() + "/exports"
 	page := l.author.Get(path)
-	l.figures(where, page, "Results of the messages ("+shown(s.accepted()+s.never()), "Invalid numbers ("+shown(s.rejects))
+	if s.rejects > 0 {
+		l.figures(where, page, "Results of the messages ("+shown(s.accepted()+s.never()), "Invalid numbers ("+shown(s.rejects))
+	} else { // those of a file in waves are in its last wave
+		l.quiet(where, page, "Invalid numbers")
+	}
 	if a := l.author.Post(path, url.Values{"once": {page.Value("once")}, "kind": {"outcomes"}, "format": {"plain"}}); a.Status != http.StatusSeeOther {
 		l.t.Fatalf("%s: %d\n%s", where, a.Status, a.Text())
 	}
 	e := l.made(page.Value("once"))
 	rows := l.read(e)[1:]
+	l.exported = rows
 	l.figures(where, l.author.Get(path), shown(len(rows))+" lines.")
 	states, seen := map[campaign.Outcome]int{}, map[string]bool{}
 	for _, row := range rows {

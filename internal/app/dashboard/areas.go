@@ -103,7 +103,7 @@ type contactRows struct {
 	*query.Service
 }
 
-func (a parts) campaignAreas(c app.Config) []area {
+func (a parts) campaignAreas(c app.Config, service *intake.Service) []area {
 	controls := wired.Complete(&control.Service{
 		Store: a.stores, Revokes: sqs.New(c.AWS, c.RevokeQueueURL, time.Now),
 		Events: sqs.New(c.AWS, c.EventsQueueURL, time.Now), Releases: releasescheduler.New(c),
@@ -112,7 +112,9 @@ func (a parts) campaignAreas(c app.Config) []area {
 	store, numberFiles := campaignRows{a.stores, a.auth}, &listfile.Store{Blobs: a.blobs, Stat: a.blobs.Stat}
 	return []area{
 		{overview.Area(), &overview.Pages{Store: store, Reads: a.reads, Now: time.Now}},
-		{campaigns.Area(), &campaigns.Pages{Store: store, Messages: a.queries, Controls: controls, OptOuts: a.optOuts, Now: time.Now}},
+		{campaigns.Area(), &campaigns.Pages{
+			Store: store, Messages: a.queries, Controls: controls, OptOuts: a.optOuts, Waves: service, Now: time.Now,
+		}},
 		{exportpages.Area(), &exportpages.Pages{Exports: listRows{a.stores, a.exports}}},
 		{lists.Area(), &lists.Pages{
 			Book: &book.Book{Store: a.stores, Blobs: a.blobs, Now: time.Now}, Files: numberFiles,
@@ -150,27 +152,34 @@ type listRows struct {
 	*exports.Service
 }
 
-func (a parts) sending(c app.Config, dispatcher *dispatch.Service) *sending.Pages {
+// intake makes the service that takes files.
+func (a parts) intake(c app.Config, dispatcher *dispatch.Service) *intake.Service {
 	tasks, store := sqs.New(c.AWS, c.IntakeQueueURL, time.Now), a.stores
-	service := wired.Complete(&intake.Service{
+	return wired.Complete(&intake.Service{
 		Store: store, Uploads: a.blobs, Tasks: tasks, Now: time.Now, Lead: c.MinLead, Stat: a.blobs.Stat,
 		Rules: a.stores, AtOnce: intake.AtOnce,
 		Worker: wired.Complete(&intake.Worker{
 			Store: store, Blobs: a.blobs, Open: a.blobs.OpenFile, Tasks: tasks, Now: time.Now, PartLines: campaign.MaxMessages,
-			Dispatch: dispatcher,
-		}),
+			WavesFrom: c.WavesFrom, Dispatch: dispatcher,
+		}, "WavesFrom"),
 	})
+}
+
+func (a parts) sending(c app.Config, service *intake.Service) *sending.Pages {
 	return &sending.Pages{
 		Store: listRows{a.stores, a.exports}, Intake: service, Now: time.Now, Lead: c.MinLead, Origin: a.blobs.Origin, Reads: a.reads,
 	}
 }
 
-func (a parts) sendingAreas(c app.Config) []area {
-	dispatcher := wired.Complete(&dispatch.Service{
+func (a parts) dispatcher(c app.Config) *dispatch.Service {
+	return wired.Complete(&dispatch.Service{
 		Store: a.stores, Blobs: a.blobs, Releases: releasescheduler.New(c),
 		SeenNumbers: &dispatch.SeenNumbers{Limit: seenNumbersLimit}, Now: time.Now, Lead: c.MinLead, SweepDelay: c.SweepDelay(),
 		Reach: a.reach,
 	}, "Tokens", "ListNames", "Limiter")
+}
+
+func (a parts) sendingAreas(c app.Config, dispatcher *dispatch.Service, service *intake.Service) []area {
 	files := a.media(c)
 	return []area{
 		{upload.Area(), upload.Script{}},
@@ -179,7 +188,7 @@ func (a parts) sendingAreas(c app.Config) []area {
 			Media: media.Checker{Prober: a.prober, URL: a.mediaURL}, Upload: files.Upload, Store: a.stores,
 			Dispatch: dispatcher, Now: time.Now, LinkURL: c.LinkURL, MediaURL: a.mediaURL,
 		}},
-		{sending.Area(), a.sending(c, dispatcher)},
+		{sending.Area(), a.sending(c, service)},
 	}
 }
 

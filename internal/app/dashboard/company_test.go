@@ -207,7 +207,7 @@ func (c *company) wireSite(atOnce time.Duration) {
 	pages := site{
 		&sending.Pages{Store: exportsOf{c.store, files}, Intake: service, Origin: c.blobs.Origin, Now: c.clock, Lead: 5 * time.Minute},
 		&campaigns.Pages{
-			Store: rowsOf{c.store, c}, OptOuts: c.book, Now: c.clock, Messages: messages,
+			Store: rowsOf{c.store, c}, OptOuts: c.book, Now: c.clock, Messages: messages, Waves: service,
 			Controls: &control.Service{Store: c.store, Revokes: &c.revokes, Events: &c.events, Releases: c, Now: c.clock, Lead: 5 * time.Minute, SweepDelay: time.Minute},
 		},
 		&overview.Pages{Store: rowsOf{c.store, c}, Now: c.clock},

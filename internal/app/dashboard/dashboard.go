@@ -38,7 +38,9 @@ func Site(c app.Config) (*web.UI, http.Handler) {
 		MediaURL: tables.MediaURL,
 	}
 	areas := []area{signIn(c, ui), {audit.Area(), &audit.Pages{Log: p.stores}}, {apidocs.Area(), &apidocs.Pages{}}}
-	return ui, routes(ui, slices.Concat(areas, p.campaignAreas(c), p.settingsAreas(c), p.sendingAreas(c)))
+	dispatcher := p.dispatcher(c)
+	service := p.intake(c, dispatcher)
+	return ui, routes(ui, slices.Concat(areas, p.campaignAreas(c, service), p.settingsAreas(c), p.sendingAreas(c, dispatcher, service)))
 }
 
 func signIn(c app.Config, ui *web.UI) area {

@@ -28,7 +28,7 @@ var overview = slices.Concat(totalsAttributes, []string{
 	"sk", "name", "askedBy", "createdAt", "ordinal", "key", "templateId", "templateVersion", "errorFile", "accepted", "rejected",
 	"acceptedAt", "dueAt", "notAfter", "scheduled", "state", "cancelledAt", "pausedAt", "revoke", "tapKey", "countsClicks", "nextCheck",
 	"waiting", "sendWindow", "zones", "waitingZones", "neverZones", "neverSince", "test",
-	"failedAt", expiring, "basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
+	"failedAt", "part", expiring, "basics", "classes", "basicPrice", "singlePrice", "reserved", "reservedOn",
 	"batches", "movedTo", "moves", "movesUpTo", "moving", "movingHeld", "movingHeldOn",
 })
 

@@ -68,7 +68,7 @@
 //	FORM#tenant           hash                 submitted form token: dashboard; the same
 //	TEN#tenant            TESTNUMBERS          saved numbers for tests: dashboard, privacy; the same
 //	TEN#tenant            APPROVAL             when campaigns need approval: dashboard; the same
-//	SUBMISSIONS#tenant    SUBMISSION#campaign  list of people that becomes a campaign: dashboard, intake, privacy; the same
+//	SUBMISSIONS#tenant    SUBMISSION#campaign  list of people that becomes a campaign: dashboard, intake, privacy, control; the same
 //	SUBMISSIONS#tenant    COLUMNS              names of columns that were confirmed: dashboard; intake
 //	EXPORT#export         EXPORT               export of a campaign: campaigns, dashboard, exports, privacy; the same
 //	EXPORT#export         SNAPSHOT             sequences of its batches: campaigns, dashboard; exports

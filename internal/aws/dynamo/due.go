@@ -186,10 +186,12 @@ func progressRows(id campaign.ID) map[string]Item {
 }
 
 func (s *BatchStore) readProgress(rows map[string]Item) campaign.Progress {
+	file := s.readTotals(rows["meta"])
 	return campaign.Progress{
 		Completed: getInt(rows["progress"], "completed"), CompletedAt: getMillis(rows["progress"], "completedAt"),
 		Batches: getInt(rows["meta"], "batches"), Cancelled: getBool(rows["meta"], "cancelled"),
-		PausedAt: getMillis(rows["meta"], "pausedAt"), PartsToCome: s.readTotals(rows["meta"]).PartsToCome,
+		PausedAt: getMillis(rows["meta"], "pausedAt"), PartsToCome: file.PartsToCome,
+		Holding: file.Holding() > 0,
 	}
 }
 

@@ -1,8 +1,11 @@
 package dynamo
 
 import (
+	"slices"
 	"strings"
 	"time"
+
+	"campaign-dispatch/internal/campaign"
 )
 
 // fields are the addresses of variables by the names of their attributes, so that a row is written and read by one list. An
@@ -35,6 +38,8 @@ func attributeOf(variable any) attribute {
 		return bytesOf(*v)
 	case *time.Time:
 		return millis(*v)
+	case *campaign.Cells:
+		return text(v.String())
 	}
 	return nil // which DynamoDB rejects
 }
@@ -56,8 +61,19 @@ func (f fields) readFrom(row Item) {
 			*v = getBinary(row, name)
 		case *time.Time:
 			*v = getMillis(row, name)
+		case *campaign.Cells:
+			*v = campaign.ParseCells(getText(row, name))
 		}
 	}
+}
+
+// names returns the names of the attributes, in order.
+func (f fields) names() (names []string) {
+	for name := range f {
+		names = append(names, strings.TrimSuffix(name, "?"))
+	}
+	slices.Sort(names)
+	return names
 }
 
 // fill returns a value with the fields that a row has of it.

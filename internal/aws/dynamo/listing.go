@@ -121,7 +121,7 @@ func (s *CampaignStore) StandingsAndResults(
 type summaryRows struct{ meta, progress, results Item }
 
 var summaryAttributes = slices.Concat(totalsAttributes, []string{
-	"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "pausedAt", "name", "moves", "templateId",
+	"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "pausedAt", "name", "moves", "movedTo", "templateId",
 })
 
 func (s *CampaignStore) summaryRows(

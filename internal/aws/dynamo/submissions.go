@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -14,6 +12,7 @@ import (
 	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/rollout"
 )
 
 func submissionOf(row Item) (id campaign.ID, ok bool) {
@@ -141,14 +140,14 @@ func (s *FileStore) ChangeKnownColumns(ctx context.Context, tenant string, chang
 }
 
 // totalsAttributes are the attributes of META that hold the totals of the campaign's file.
-var totalsAttributes = slices.Sorted(maps.Keys(totalsFields(&campaign.SubmissionTotals{})))
+var totalsAttributes = totalsFields(&campaign.SubmissionTotals{}).names()
 
 func totalsFields(t *campaign.SubmissionTotals) fields {
 	return fields{
 		"lines": &t.Lines, "invalid": &t.Invalid, "faulty": &t.Faulty, "repeated": &t.Repeated, "people": &t.People,
 		"withheldOfPeople": &t.Withheld,
 		"erasedOfParts":    &t.Erased, "inOtherBatches": &t.InOtherBatches, "acceptedOfParts": &t.Accepted, "partsToCome": &t.PartsToCome,
-		"partsCheck": &t.Check, "parts": &t.Parts, "partsDone": &t.PartsDone, "partsUntil": &t.Until,
+		"partsCheck": &t.Check, "parts": &t.Parts, "partsDone": &t.PartsDone, "partsUntil": &t.Until, "partsOfCells?": &t.Cells,
 	}
 }
 
@@ -164,6 +163,9 @@ func totalsItem(t campaign.SubmissionTotals) Item {
 func (t *table) readTotals(meta Item) (totals campaign.SubmissionTotals) {
 	if totalsFields(&totals).readFrom(meta); !totals.Known() {
 		return totals
+	}
+	if totals.Cells.Waves() > 0 { // a reschedule moves the end of the waves that are not open yet
+		totals.Until = campaign.Later(totals.Until, getMillis(meta, "movedTo").Add(rollout.MaxLadder))
 	}
 	return totals.At(t.Now())
 }

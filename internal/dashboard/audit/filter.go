@@ -12,7 +12,7 @@ import (
 
 // areas are the first parts of the actions, such as campaign of campaign.cancel.
 var areas = []string{
-	"campaign", "template", "media", "credential", "endpoint", "billing", "hours", "brand", "approval", "people", "list", "team", "session",
+	"campaign", "rollout", "template", "media", "credential", "endpoint", "billing", "hours", "brand", "approval", "people", "list", "team", "session",
 }
 
 // filter selects entries of the log. Its zero value selects all.

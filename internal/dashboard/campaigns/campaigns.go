@@ -17,6 +17,8 @@ import (
 	"campaign-dispatch/internal/dashboard/web/recent"
 	"campaign-dispatch/internal/httpapi"
 	"campaign-dispatch/internal/insight"
+	"campaign-dispatch/internal/intake"
+	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/query"
 	"campaign-dispatch/internal/reach/lists"
 	"campaign-dispatch/internal/reach/optout"
@@ -39,6 +41,18 @@ type Store interface {
 	Lists(ctx context.Context, tenant string) ([]lists.List, error)
 	// KeepOptOutCount adds the number of opt-outs of r to stored results.
 	KeepOptOutCount(ctx context.Context, id campaign.ID, r insight.Results) error
+	// Billing returns the prices and limits of a tenant, zero for none.
+	Billing(ctx context.Context, tenant string) (campaign.Billing, error)
+}
+
+// Waves reads the files of campaigns that go in waves, and opens their waves.
+type Waves interface {
+	// Submission returns the submission of a campaign. The error wraps campaign.ErrNotFound if it was deleted.
+	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
+	// Decide takes a step, and returns the submission as it is then. If it takes none, the error is one of package intake.
+	Decide(ctx context.Context, step intake.Step) (submission.Submission, error)
+	// ResultsFrom returns when the results of the last opened wave have had their time.
+	ResultsFrom(ctx context.Context, sub submission.Submission) (time.Time, error)
 }
 
 // Pages are the pages of campaigns.
@@ -47,6 +61,7 @@ type Pages struct {
 	Messages *query.Service
 	Controls *control.Service
 	OptOuts  *optout.Book
+	Waves    Waves
 	Now      func() time.Time
 
 	large     cache.Cache[campaign.ID, campaign.Campaign] // overviews of campaigns with many batches
@@ -73,6 +88,9 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, one+"/messages", web.RoleViewer, s.findMessages) // POST: access logs contain URLs, but no phone number
 	ui.Get(mux, one+"/optouts", web.RoleViewer, web.With(overview, s.optOuts))
 	ui.Get(mux, one+"/replies", web.RoleViewer, web.With(overview, s.replies))
+	ui.Get(mux, one+"/waves", web.RoleViewer, web.With(overview, s.waveReactions))
+	ui.Post(mux, one+"/waves", web.RoleAuthor, web.With(overview, s.openWave))
+	ui.Get(mux, one+"/waves/stop", web.RoleAuthor, web.With(overview, s.askStop))
 	ui.Get(mux, one+"/compared", web.RoleViewer, web.With(overview, s.compared))
 	ui.Get(mux, one+"/cancel", web.RoleAuthor, web.With(begun, s.askCancel))
 	ui.Post(mux, one+"/cancel", web.RoleAuthor, web.With(begun, s.cancel))

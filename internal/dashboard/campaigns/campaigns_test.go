@@ -33,6 +33,7 @@ import (
 	"campaign-dispatch/internal/dashboard/web/webtest"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/insight"
+	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/phone/numberset"
 	"campaign-dispatch/internal/query"
@@ -95,6 +96,7 @@ func newService(tb testing.TB) *service {
 	d.blobs = &s3.Store{Client: awss3.NewFromConfig(cfg, func(o *awss3.Options) { o.UsePathStyle = true }), Bucket: env["BUCKET"]}
 	d.Dashboard = webtest.New(tb, campaigns.Area(), &campaigns.Pages{
 		Store: rows{d.store, d}, OptOuts: &optout.Book{Store: d.store, Now: now}, Now: now,
+		Waves:    &intake.Service{Store: d.store, Uploads: d.blobs, Tasks: d, Rules: d.store, Now: now, Lead: 5 * time.Minute},
 		Messages: &query.Service{Store: d.store, Blobs: d.blobs, Now: time.Now},
 		Controls: &control.Service{Store: d.store, Revokes: d, Events: d, Releases: d, Now: now, Lead: 5 * time.Minute, SweepDelay: time.Minute},
 	}, now)

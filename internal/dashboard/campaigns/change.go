@@ -201,7 +201,7 @@ func scheduleOf(c campaign.Campaign) (d schedule) {
 			d.Last = b.FirstGoes()
 		}
 	}
-	if d.People > 0 {
+	if d.People > 0 && c.Submission.Cells.Waves() == 0 { // the people of later waves wait for a person
 		d.People += c.Submission.ToCome()
 	}
 	return d

@@ -64,8 +64,8 @@ func (l listPage) Filters() (n int) {
 func (l listPage) Searched() bool { return l.Query+string(l.Status)+l.From+l.To != "" }
 
 var statuses = []campaign.Status{
-	campaign.StatusSending, insight.StatusAwaitsHours, campaign.StatusScheduled, campaign.StatusPaused, campaign.StatusCompleted,
-	campaign.StatusCancelled,
+	campaign.StatusSending, insight.StatusAwaitsHours, insight.StatusHolding, campaign.StatusScheduled, campaign.StatusPaused,
+	campaign.StatusCompleted, campaign.StatusCancelled,
 }
 
 // maySend reports whether campaigns of the status are sending by their summaries, whatever their hours.
@@ -75,7 +75,7 @@ func maySend(s campaign.Status) bool {
 
 // sendsLater reports whether campaigns of the status go on at a time or by a person.
 func sendsLater(s campaign.Status) bool {
-	return s == campaign.StatusScheduled || s == campaign.StatusPaused || s == insight.StatusAwaitsHours
+	return s == campaign.StatusScheduled || s == campaign.StatusPaused || s == insight.StatusAwaitsHours || s == insight.StatusHolding
 }
 
 var cursor = pattern.AtFirstUse(`^[0-9]{14}#[0-9a-f-]{36}$`)
@@ -220,9 +220,11 @@ func (s *Pages) ofStatus(status campaign.Status, listed []campaign.Listed, stand
 		standing := standings[c.CampaignID]
 		known := s.known(standing)
 		switch {
+		case status == insight.StatusHolding:
+			return standing.Submission.Holding() == 0
 		case known == "" && status == campaign.StatusPaused:
 			return standing.PausedAt.IsZero()
-		case known == campaign.StatusSending && status == insight.StatusAwaitsHours:
+		case sends(known) && status == insight.StatusAwaitsHours:
 			return false
 		}
 		return known != "" && known != status || known == "" && ends && standing.CancelledAt.IsZero()
@@ -250,10 +252,17 @@ func (s *Pages) known(standing campaign.Summary) campaign.Status {
 		return ""
 	case standing.Finished():
 		return campaign.StatusCompleted
-	case !standing.Scheduled && standing.PausedAt.IsZero():
-		return campaign.StatusSending
+	case standing.Scheduled || !standing.PausedAt.IsZero():
+		return ""
+	case standing.Submission.Holding() > 0:
+		return insight.StatusHolding
 	}
-	return ""
+	return campaign.StatusSending
+}
+
+// sends reports whether a campaign with the known status may wait for its sending hours: only its batches show it.
+func sends(known campaign.Status) bool {
+	return known == campaign.StatusSending || known == insight.StatusHolding
 }
 
 // waits reports whether a campaign waits for its first time, as far as its summary shows: a

@@ -111,8 +111,8 @@ func (s *Pages) rows(
 		if rows[i].Status == "" && !maySend(l.Status) && s.waits(c, standings[c.CampaignID]) {
 			rows[i].Status = campaign.StatusScheduled
 		}
-		if l.Status == insight.StatusAwaitsHours && rows[i].Load && rows[i].Status == campaign.StatusSending {
-			rows[i].Status = "" // only its batches show it
+		if l.Status == insight.StatusAwaitsHours && rows[i].Load && sends(rows[i].Status) {
+			rows[i].Status = ""
 		}
 		if l.reading(rows[i]) {
 			group.Go(func() error { return s.readRow(reading, &rows[i]) })
@@ -130,7 +130,7 @@ func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored insi
 	case stored.AwaitsHours(standing, s.Now()):
 		r.Status = stored.Status
 	}
-	r.Batches = standing.Batches
+	r.Batches, r.Holding, r.Waves = standing.Batches, standing.Submission.Holding(), standing.Submission.Cells.Waves()
 	if r.TemplateID == "" { // the campaign was not read yet
 		r.TemplateID = standing.TemplateID
 	}

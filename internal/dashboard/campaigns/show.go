@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -56,6 +57,7 @@ type view struct {
 	Late      []lost         // not sent, because it was too late or no sending hours were left
 	OptOuts   bool           // those since the campaign was sent can be counted
 	Replied   bool           // replies since the campaign was sent can be counted
+	Waves     *waves         // nil for a campaign that goes at once
 	Times     reach.Times
 }
 
@@ -123,6 +125,11 @@ type batchView struct {
 }
 
 func (s *Pages) show(p *web.Page, c campaign.Campaign) error {
+	return s.showWith(p, http.StatusOK, c, waveForm{})
+}
+
+// showWith shows a campaign with the form that opens its next wave.
+func (s *Pages) showWith(p *web.Page, status int, c campaign.Campaign, form waveForm) error {
 	after, err := strconv.Atoi(cmp.Or(p.Query("batches"), "0"))
 	if err != nil || after < 0 {
 		return campaign.ErrNotFound
@@ -133,6 +140,9 @@ func (s *Pages) show(p *web.Page, c campaign.Campaign) error {
 	}
 	v := newView(c, after, s.Now())
 	v.Times = times
+	if err := s.addWaves(p, &v, form); err != nil {
+		return err
+	}
 	if err := s.complete(p, c, &v); err != nil {
 		return err
 	}
@@ -144,13 +154,13 @@ func (s *Pages) show(p *web.Page, c campaign.Campaign) error {
 		return err
 	}
 	v.Self = selfOf(p, v.state(), v.Message != nil && v.Message.Noted)
-	if v.Every != "" {
+	if v.Every != "" && !v.Waves.asks() {
 		p.Refresh = 10 // seconds, for browsers without scripts
 	}
 	if len(c.Batches) > insight.SmallCampaign { // for lists without a script
 		s.reader().Keep(p.R.Context(), c.ID, insight.ResultsOf(c, s.Now().Add(-largeFor)))
 	}
-	return p.Render("", "campaigns_show.html", v)
+	return p.RenderStatus(status, "", "campaigns_show.html", v)
 }
 
 // complete adds what the rows of the campaign do not have.
@@ -170,7 +180,18 @@ func (s *Pages) complete(p *web.Page, c campaign.Campaign, v *view) (err error) 
 	return err
 }
 
-func (v view) state() string { return stateKey(v.Status, v.Sum) }
+// state returns the state of the campaign, with the wave that can be opened: the update of a page in another state replaces
+// the form.
+func (v view) state() string {
+	key := stateKey(v.Status, v.Sum)
+	switch {
+	case !v.Waves.asks():
+		return key
+	case !v.Waves.Next.OpensFrom.IsZero():
+		key += "_closed"
+	}
+	return key + strconv.Itoa(v.Waves.Next.Number)
+}
 
 // noted is the parameter of updates of a page whose phone shows notes.
 const noted = "noted"
@@ -198,7 +219,7 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 			reasons[reason] += n
 		}
 	}
-	v.Every = every(v.Status)
+	v.Every = every(v.Status, v.Pending)
 	v.Funnel = funnel(v.Sum)
 	v.addLosses(reasons)
 	v.CanCancel = v.Status != campaign.StatusCompleted && (c.CancelledAt.IsZero() || !c.Revoke && revocable(c))
@@ -214,10 +235,12 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 }
 
 // every returns the interval in which the page of a campaign updates itself, "" for never.
-func every(s campaign.Status) string {
+func every(s campaign.Status, pending int) string {
 	switch {
 	case s == campaign.StatusSending:
 		return "2s"
+	case s == insight.StatusHolding && pending == 0:
+		return "60s"
 	case sendsLater(s):
 		return "10s"
 	}
@@ -359,8 +382,9 @@ func (v *bill) addBatch(b campaign.BatchProgress) {
 // unanswered is the state of a campaign that only waits for delivery statuses, and cancelling that of a cancelled one some of
 // whose messages have no outcome yet. The other states are its statuses.
 const (
-	unanswered = "unanswered"
-	cancelling = "cancelling"
+	unanswered  = "unanswered"
+	cancelling  = "cancelling"
+	holdingWave = "holding_wave" // that of one whose next wave waits for a person
 )
 
 // stateKey returns the state of a campaign, for the keys of texts.
@@ -372,6 +396,10 @@ func stateKey(status campaign.Status, r insight.Results) string {
 		return string(status) + "_rest"
 	case status == insight.StatusAwaitsHours && !r.Next.IsZero():
 		return string(status) + "_until"
+	case status == insight.StatusHolding && r.Holding > 0:
+		return holdingWave
+	case status == insight.StatusHolding: // it was opened since
+		return string(campaign.StatusSending)
 	case status != campaign.StatusSending || r.Unanswered == 0:
 		return string(status)
 	case r.Until.IsZero():
@@ -382,5 +410,5 @@ func stateKey(status campaign.Status, r insight.Results) string {
 
 // stateOf returns the status of a campaign in words, the same on every page.
 func stateOf(p *web.Page, status campaign.Status, r insight.Results) string {
-	return p.T("campaigns.status."+stateKey(status, r), p.Number(r.Unanswered), p.When(r.Until), p.Moment(r.Next))
+	return p.T("campaigns.status."+stateKey(status, r), p.Number(r.Unanswered), p.When(r.Until), p.Moment(r.Next), r.Holding, r.Waves)
 }

@@ -17,6 +17,7 @@ type alert struct {
 	Name string // of a campaign or an endpoint, or an amount
 	Path string // "" for none
 	N    int    // things that wait, 0 for none
+	Of   int    // of how many
 	At   time.Time
 	Link string // key of the link's text, "" for the name
 }
@@ -39,13 +40,28 @@ func endpoints(all []delivery.WatchedEndpoint) (alerts []alert) {
 	return alerts
 }
 
-// toDecide returns the number of requests for approval that a person may decide.
-func (s *Pages) toDecide(ctx context.Context, who web.Session) (int, error) {
-	if !who.Role.May(web.RoleApprover) {
-		return 0, nil
+// decisions are what waits for people.
+type decisions struct {
+	approvals int           // that the person may decide
+	waves     []campaign.ID // campaigns whose next wave waits
+}
+
+// decisions returns what waits for people. A viewer decides nothing, and has none.
+func (s *Pages) decisions(ctx context.Context, who web.Session) (d decisions, err error) {
+	approves := who.Role.May(web.RoleApprover)
+	if !approves && !who.Role.May(web.RoleAuthor) {
+		return d, nil
 	}
 	all, err := s.Store.Submissions(ctx, who.Tenant)
-	return submission.ToDecide(all, who.Email), err
+	for _, sub := range all {
+		if sub.State == submission.StateHolding {
+			d.waves = append(d.waves, sub.ID)
+		}
+	}
+	if approves {
+		d.approvals = submission.ToDecide(all, who.Email)
+	}
+	return d, err
 }
 
 // maxDoubts is the number of replies from which the page does not count them.

@@ -30,8 +30,9 @@ const (
 type found struct {
 	campaigns int // without tests
 	tested    bool
+	approvals int         // that the person may decide
 	next      []scheduled // by time
-	stalled   []alert     // and paused, and without sending hours
+	stalled   []alert     // and paused, without sending hours, and with a wave that waits
 }
 
 // scheduled is a campaign with its next time.
@@ -42,12 +43,13 @@ type scheduled struct {
 }
 
 // find reads the campaigns that go next, and the last ones.
-func (s *Pages) find(ctx context.Context, tenant string) (f found, err error) {
-	listed, err := s.shown(ctx, tenant)
+func (s *Pages) find(ctx context.Context, who web.Session) (f found, err error) {
+	listed, approvals, err := s.shown(ctx, who)
 	if err != nil {
 		return f, err
 	}
-	open, err := s.open(ctx, tenant, f.withoutTests(listed))
+	f.approvals = approvals
+	open, err := s.open(ctx, who.Tenant, f.withoutTests(listed))
 	if err != nil {
 		return f, err
 	}
@@ -55,17 +57,20 @@ func (s *Pages) find(ctx context.Context, tenant string) (f found, err error) {
 	return f, err
 }
 
-// shown returns the next campaigns, then others that wait, then the last ones.
-func (s *Pages) shown(ctx context.Context, tenant string) ([]campaign.Listed, error) {
+// shown returns the next campaigns, then others that wait, then the last ones, and the number of requests for approval that
+// the person may decide.
+func (s *Pages) shown(ctx context.Context, who web.Session) (_ []campaign.Listed, approvals int, _ error) {
 	var next, recent []campaign.Listed
 	var waiting []campaign.ID
-	now := s.Now()
+	var decides decisions
+	now, tenant := s.Now(), who.Tenant
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { next, err = s.Store.NextCampaigns(ctx, tenant, now, maxNext); return err })
 	group.Go(func() (err error) { recent, err = s.Store.RecentCampaigns(ctx, tenant, now, maxRecent); return err })
 	group.Go(func() (err error) { waiting, err = s.Store.WaitingCampaigns(ctx, tenant, maxWaiting); return err })
+	group.Go(func() (err error) { decides, err = s.decisions(ctx, who); return err })
 	err := group.Wait()
-	for _, id := range waiting {
+	for _, id := range append(decides.waves[:min(len(decides.waves), maxWaiting)], waiting...) {
 		is := func(c campaign.Listed) bool { return c.ID == id }
 		of := campaign.Listed{ID: id}
 		if at := slices.IndexFunc(recent, is); at >= 0 {
@@ -76,7 +81,7 @@ func (s *Pages) shown(ctx context.Context, tenant string) ([]campaign.Listed, er
 			next = append(next, of)
 		}
 	}
-	return append(next, recent...), err
+	return append(next, recent...), decides.approvals, err
 }
 
 // withoutTests counts the campaigns and returns them without test messages.
@@ -109,6 +114,7 @@ func (s *Pages) open(ctx context.Context, tenant string, listed []campaign.Liste
 		if of.CancelledAt.IsZero() && !of.Finished() {
 			c.Name = cmp.Or(c.Name, of.Name)
 			r := stored[c.CampaignID]
+			r.Holding, r.Waves = of.Submission.Holding(), of.Submission.Cells.Waves()
 			open = append(open, unfinished{c, r, r.Current(of, s.Now())})
 		}
 	}
@@ -142,8 +148,15 @@ func (f *found) add(c unfinished, now time.Time) {
 	if paused {
 		f.stalled = append(f.stalled, alert{Key: "campaign_paused", Name: c.Name, Path: web.CampaignPath(c.CampaignID)})
 	}
+	if c.Status == insight.StatusHolding && c.Holding > 0 {
+		f.stalled = append(f.stalled, alert{Key: "wave", Name: c.Name, Path: web.CampaignPath(c.CampaignID), N: c.Holding, Of: c.Waves})
+	}
 	if c.Next.After(now) && !paused {
-		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, People: c.ToGo + c.ToCome()})
+		people := c.ToGo
+		if c.Waves == 0 { // the people of later waves wait for a person
+			people += c.ToCome()
+		}
+		f.next = append(f.next, scheduled{ID: c.CampaignID, Name: c.Name, At: c.Next, People: people})
 	}
 	if c.NeverGo > 0 && !paused {
 		f.stalled = append(f.stalled, alert{Key: "never_goes", Name: c.Name, Path: web.CampaignPath(c.CampaignID), N: c.NeverGo, At: c.EndsAt})

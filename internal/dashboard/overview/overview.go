@@ -89,20 +89,19 @@ func (s *Pages) show(p *web.Page) error {
 	var attention account.Attention
 	var watched []delivery.WatchedEndpoint
 	group.Go(func() (err error) { stored, err = s.days(ctx, tenant, v.Length); return err })
-	group.Go(func() (err error) { listed, err = s.find(ctx, tenant); return err })
+	group.Go(func() (err error) { listed, err = s.find(ctx, p.Session); return err })
 	group.Go(func() (err error) {
 		attention, watched, err = s.Store.Attention(ctx, tenant, localtime.Day(s.Now()))
 		return err
 	})
-	var toDecide, doubts int
-	group.Go(func() (err error) { toDecide, err = s.toDecide(ctx, p.Session); return err })
+	var doubts int
 	group.Go(func() (err error) { doubts, err = s.Store.CountDoubts(ctx, tenant, maxDoubts); return err })
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	p.UseBrand(attention.Brand)
 	s.addDays(p, stored, &v)
-	v.Next, v.Alerts = listed.next, append(alerts(attention, watched, toDecide, doubts), listed.stalled...)
+	v.Next, v.Alerts = listed.next, append(alerts(attention, watched, listed.approvals, doubts), listed.stalled...)
 	if listed.campaigns == 0 {
 		var err error
 		if v.Steps, err = web.Steps(p.R.Context(), s.Store, tenant, listed.tested); err != nil {

@@ -60,6 +60,8 @@ func stateOf(sub submission.Submission) string {
 		return string(sub.Approval.Decision)
 	case sub.State == submission.StateSent:
 		return "sent"
+	case sub.State == submission.StateHolding:
+		return string(sub.State)
 	case sub.Closed():
 		return "ended"
 	}

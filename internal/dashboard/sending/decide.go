@@ -148,17 +148,27 @@ func (s *Pages) decide(p *web.Page, sub submission.Submission) error {
 }
 
 func (s *Pages) approved(p *web.Page, sub submission.Submission) error {
+	if sub.Approval.Decision == submission.DecisionReturned && sub.Plan.InWaves() {
+		return s.render(p, http.StatusConflict, sub, "approval.returned_waves")
+	}
 	if sub.Approval.Decision == submission.DecisionReturned {
 		return s.render(p, http.StatusConflict, sub, "approval.returned")
 	}
-	if sub.State != submission.StateSending && sub.State != submission.StateSent { // a repeated approval
+	approved := []submission.State{submission.StateSending, submission.StateHolding, submission.StateSent}
+	if !slices.Contains(approved, sub.State) { // a repeated approval
 		return p.Redirect(pathOf(sub))
 	}
 	return s.sent(p, sub)
 }
 
-// cancel discards a submission. Messages that are sent already remain.
+// cancel discards a submission. Messages that are sent already remain: of a campaign in waves, the rest is discarded.
 func (s *Pages) cancel(p *web.Page, sub submission.Submission) error {
+	if sub.Sending.Wave() > 0 {
+		campaignPath := web.CampaignPath(sub.CampaignID)
+		return s.step(p, sub, intake.Discard, campaignPath, "campaign.discard_rest", func(p *web.Page, sub submission.Submission) error {
+			return p.Done(campaignPath, "submission.rest_discarded", sub.Name)
+		})
+	}
 	return s.step(p, sub, intake.Discard, "", "campaign.discard", func(p *web.Page, sub submission.Submission) error {
 		return p.Done(SubmissionsPath, "submission.cancelled", sub.Name)
 	})
@@ -167,7 +177,7 @@ func (s *Pages) cancel(p *web.Page, sub submission.Submission) error {
 // refusedSteps are the texts of the steps that are not taken. The page shows the campaign as it is now.
 var refusedSteps = map[error]string{
 	intake.ErrChanged: "submission.look_again", intake.ErrScheduleMissed: "submission.late", intake.ErrOverBudget: "refusal.budget_exceeded",
-	intake.ErrDecided: "approval.decided_before",
+	intake.ErrDecided: "approval.decided_before", intake.ErrTooLong: "submission.too_long",
 }
 
 // refused shows why a step was not taken. A campaign with another state shows it.

@@ -19,6 +19,7 @@ import (
 	"campaign-dispatch/internal/intake/submission"
 	"campaign-dispatch/internal/reach"
 	"campaign-dispatch/internal/reach/lists"
+	"campaign-dispatch/internal/rollout"
 )
 
 // Store reads campaigns, submissions, templates and agents.
@@ -83,6 +84,13 @@ type Intake interface {
 	ScheduleMissed(sub submission.Submission) bool
 	// Quote returns what a checked campaign costs now.
 	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
+	// Ladder returns the waves of a checked campaign as they go at the earliest, none for one that goes at once.
+	Ladder(ctx context.Context, sub submission.Submission) ([]intake.Rung, error)
+	// TooLong reports whether the last wave of a checked campaign would go too late.
+	TooLong(ctx context.Context, sub submission.Submission) (bool, error)
+	// SetPlan sets the waves of a checked campaign, or none. The error wraps campaign.ErrLostRace if somebody has saved the
+	// submission since, and is intake.ErrState if it was confirmed.
+	SetPlan(ctx context.Context, sub submission.Submission, plan rollout.Plan) error
 	// NeedsApproval reports whether a second person has to approve it.
 	NeedsApproval(ctx context.Context, sub submission.Submission) (bool, error)
 	// Decide returns intake.ErrNeedsApproval, with the submission, if a second person has to approve it.
@@ -157,6 +165,7 @@ func (s *Pages) registerSubmissions(ui *web.UI, mux *http.ServeMux) {
 	ui.Get(mux, SubmissionsPath+"/{campaignId}/left-out", web.RoleAuthor, web.With(s.inPath, s.leftOut))
 	ui.Post(mux, SubmissionsPath+"/{campaignId}/columns", web.RoleAuthor, web.With(s.inPath, s.chooseColumns))
 	ui.Post(mux, SubmissionsPath+"/{campaignId}/reading", web.RoleAuthor, web.With(s.inPath, s.chooseReading))
+	ui.Post(mux, SubmissionsPath+"/{campaignId}/waves", web.RoleAuthor, web.With(s.inPath, s.changeWaves))
 	ui.Post(mux, SubmissionsPath+"/{campaignId}/confirm", web.RoleAuthor, web.With(s.inPath, s.confirm))
 	ui.Post(mux, SubmissionsPath+"/{campaignId}/decide", web.RoleApprover, web.With(s.inPath, s.decide))
 	ui.Post(mux, SubmissionsPath+"/{campaignId}/withdraw", web.RoleAuthor, web.With(s.inPath, s.withdraw))

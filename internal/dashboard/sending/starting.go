@@ -23,9 +23,10 @@ type starting struct {
 
 	due    time.Time // of the messages: the schedule, or now
 	groups []reach.Group
+	hours  reach.Hours
 }
 
-// addHours adds when the messages go.
+// addHours adds when the messages go. Those of a campaign in waves are the ones of the open wave, or of the first one.
 func (s *Pages) addHours(p *web.Page, v *view) error {
 	v.Starts = v.Due()
 	stored, err := s.Store.TenantHours(p.R.Context(), p.Session.Tenant)
@@ -36,8 +37,8 @@ func (s *Pages) addHours(p *web.Page, v *view) error {
 	if !hours.Limited() {
 		return nil
 	}
-	v.due = v.DueFrom(s.Now())
-	plan, cannotGo := hours.Plan(hours.InZones(v.Check.Findings.Zones), v.due, v.Until)
+	v.due, v.hours = v.DueFrom(s.Now()), hours
+	plan, cannotGo := hours.Plan(hours.InZones(zonesOf(v.Submission)), v.due, v.Until)
 	v.CannotGo = cannotGo
 	v.plan(hours, plan)
 	return nil
@@ -107,6 +108,9 @@ func shownStart(p *web.Page) time.Time {
 func (s *Pages) sent(p *web.Page, sub submission.Submission) error {
 	if starts := s.confirmed(p, sub); !starts.IsZero() {
 		return p.Done(pathOf(sub), "sending.scheduled", sub.Name, p.When(starts))
+	}
+	if wave := sub.Sending.Wave(); wave > 0 {
+		return p.Done(pathOf(sub), "sending.wave_started", sub.Name, p.Number(wave))
 	}
 	return p.Done(pathOf(sub), "sending.started", sub.Name)
 }

@@ -93,14 +93,14 @@ func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
 const refreshSeconds = 5
 
 func (s *Pages) show(p *web.Page, sub submission.Submission) error {
-	if sub.State == submission.StateSent {
+	if sub.State == submission.StateSent || sub.State == submission.StateHolding {
 		return p.Redirect(web.CampaignPath(sub.CampaignID))
 	}
 	if sub.State == submission.StateDraft {
 		return p.Redirect(Path + "?from=" + sub.CampaignID)
 	}
 	if p.Partial() && sub.Working() {
-		return p.Fragment("submission_progress.html", sub)
+		return p.Fragment("submission_progress.html", progress{sub, openOf(sub)})
 	}
 	if p.Partial() { // what follows is another page
 		return p.Redirect(pathOf(sub))
@@ -131,12 +131,21 @@ type view struct {
 	Noted          []review.Kind
 	Choices        review.Choices
 	Correct        []review.Correction
+	Open           openWave
+	Rungs          []rung    // the waves of a campaign that is not confirmed
+	TooLong        string    // why its last wave would go too late, or ""
+	Form           wavesForm // to change the waves
 	starting
 }
 
 // render shows a submission in its state. notice is the key of a text, or "".
 func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notice string) error {
-	v := view{Submission: sub, Notice: notice, ScheduleMissed: s.Intake.ScheduleMissed(sub)}
+	return s.renderView(p, status, view{Submission: sub, Notice: notice})
+}
+
+func (s *Pages) renderView(p *web.Page, status int, v view) error {
+	sub := v.Submission
+	v.ScheduleMissed, v.Open = s.Intake.ScheduleMissed(sub), openOf(sub)
 	v.Until, _ = localtime.Parse(sub.NotAfter) // invalid times are refused before
 	v.Name, v.File.Name = web.Short(sub.Name, nameWeight), web.Short(sub.File.Name, nameWeight)
 	var err error
@@ -147,7 +156,7 @@ func (s *Pages) render(p *web.Page, status int, sub submission.Submission, notic
 	v.Columns.Values = current(sub, v.Template.Variables())
 	v.Choices = review.NewChoices(sub.Reading, sub.Columns.Sheets, sub.Columns.Encodings, review.Source{Findings: sub.Check.Findings})
 	v.Own = sub.Approval.AskedBy == p.Session.Email
-	if notice == "approval.decided_before" {
+	if v.Notice == "approval.decided_before" {
 		v.Unheard = reason(p)
 	}
 	if v.Reviewed() {
@@ -168,10 +177,13 @@ func (v view) Reviewed() bool {
 
 // complete adds what a person needs for the decision to send.
 func (s *Pages) complete(p *web.Page, v *view) (err error) {
-	if v.Minutes, err = s.minutes(p, v.Totals().NotAccepted()); err != nil {
+	if v.Minutes, err = s.minutes(p, v.left()); err != nil {
 		return err
 	}
 	if err := s.addHours(p, v); err != nil {
+		return err
+	}
+	if err := s.addWaves(p, v); err != nil {
 		return err
 	}
 	if v.Quote, err = s.Intake.Quote(p.R.Context(), v.Submission); err != nil {
@@ -226,7 +238,7 @@ func (v view) OverBudget() bool {
 }
 
 func (v view) Sendable() bool {
-	return v.Check.Findings.Fits() && !v.Changed && !v.ScheduleMissed && !v.OverBudget()
+	return v.Check.Findings.Fits() && !v.Changed && !v.ScheduleMissed && v.TooLong == "" && !v.OverBudget()
 }
 
 type sample struct {

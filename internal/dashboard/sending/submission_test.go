@@ -56,6 +56,11 @@ type company struct {
 	leftOut                 []submission.LeftOut
 	reading                 *submission.Reading
 	others                  []submission.Submission
+	planned                 bool // the real service decides, and quotes the prices
+	races                   bool // every save loses a race
+	billing                 campaign.Billing
+	rate                    int                       // of sending, 0 for no limit
+	spent                   map[string]campaign.Money // of the budget, by date
 	admin, author, approver webtest.Person
 }
 
@@ -99,6 +104,9 @@ func (c *company) Templates(context.Context, string) ([]campaign.Template, error
 func (c *company) ApprovalFrom(context.Context, string) (int, error) { return c.from, nil }
 
 func (c *company) Tenant(context.Context, string) (campaign.Tenant, error) {
+	if c.rate > 0 {
+		return campaign.Tenant{}, nil
+	}
 	return campaign.Tenant{}, campaign.ErrNotFound
 }
 
@@ -107,6 +115,9 @@ func (c *company) TenantHours(context.Context, string) (reach.TenantHours, error
 }
 
 func (c *company) Agent(context.Context, string) (campaign.Agent, error) {
+	if c.rate > 0 {
+		return campaign.Agent{Rate: c.rate}, nil
+	}
 	return campaign.Agent{}, campaign.ErrNotFound
 }
 
@@ -162,7 +173,10 @@ func (c *company) FirstLines(context.Context, submission.Submission, int) ([]sub
 
 func (c *company) ScheduleMissed(submission.Submission) bool { return c.late }
 
-func (c *company) Quote(context.Context, submission.Submission) (intake.Quote, error) {
+func (c *company) Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error) {
+	if c.planned {
+		return c.real().Quote(ctx, sub)
+	}
 	return c.quote, nil
 }
 
@@ -174,6 +188,9 @@ func (c *company) NeedsApproval(_ context.Context, sub submission.Submission) (b
 func (c *company) Decide(ctx context.Context, step intake.Step) (submission.Submission, error) {
 	if c.fails != nil {
 		return c.stored, c.fails
+	}
+	if c.planned {
+		return c.real().Decide(ctx, step)
 	}
 	switch needed, _ := c.NeedsApproval(ctx, c.stored); {
 	case step.Choice == intake.Send && needed && c.stored.State == submission.StateReady:
@@ -522,7 +539,7 @@ func TestApproval_Roles(t *testing.T) {
 // A decision after another one says so, whatever the campaign is meanwhile.
 func TestApproval_DecidedBefore(t *testing.T) {
 	t.Parallel()
-	for _, state := range []submission.State{submission.StateReady, submission.StateRefused, submission.StateSending, submission.StateInterrupted, submission.StateSent, submission.StateDiscarded} {
+	for _, state := range []submission.State{submission.StateReady, submission.StateRefused, submission.StateSending, submission.StateHolding, submission.StateInterrupted, submission.StateSent, submission.StateDiscarded} {
 		c := waiting(t)
 		c.fails, c.stored.State = intake.ErrDecided, state
 		a := c.decide(c.approver, "refuse")

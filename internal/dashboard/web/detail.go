@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ const (
 	argNumber = "number:"
 	argDates  = "dates:"
 	argWeek   = "week:"
+	argFree   = "free:"
 )
 
 // AuditText is the text of a key.
@@ -55,6 +57,9 @@ func AuditMoney(m campaign.Money, none string) AuditArg {
 
 // AuditNumber is a whole number.
 func AuditNumber(n int) AuditArg { return AuditArg(argNumber + strconv.Itoa(n)) }
+
+// AuditFree is a text that a person wrote. It is shown unchanged.
+func AuditFree(text string) AuditArg { return AuditArg(argFree + url.QueryEscape(text)) }
 
 // AuditDates are dates, as 2026-07-09, and days of each year, as 07-09, or the text of a key if there are none.
 func AuditDates(dates []string, none string) AuditArg {
@@ -140,6 +145,10 @@ func (p *Page) auditArg(word string) string {
 	case argNumber:
 		if n, err := strconv.Atoi(value); err == nil {
 			return p.Number(n)
+		}
+	case argFree:
+		if text, err := url.QueryUnescape(value); err == nil {
+			return text
 		}
 	case argDates:
 		return p.each(value, p.Date)

@@ -37,6 +37,7 @@ func TestPage_Detail(t *testing.T) {
 		web.Said("some.args", web.AuditNumber(1_000), web.AuditNumber(0)),
 		web.Said("some.args", web.AuditDates([]string{"07-09", "2026-12-24"}, "some.key"), web.AuditDates(nil, "some.key")),
 		web.Said("some.args", web.AuditWeek(week), web.AuditText("some.key")),
+		web.Said("some.args", web.AuditFree(`31 of 4,630; "few" + 1 %`), web.AuditFree("ação {0}")),
 		"said some.args money:x odd",
 	}}
 	for _, detail := range d.all {
@@ -49,9 +50,9 @@ func TestPage_Detail(t *testing.T) {
 	who := webtest.New(t, area, d, func() time.Time { return from }).SignIn("t", web.RoleViewer)
 	for language, want := range map[string]string{
 		"en": "22 Nov 2026, 10:30 → 23 Nov 2026, 10:30\nmoved once\na text\nR$\u00a00.0755 to a text\n1,000 to 0\n" +
-			"9 Jul, 24 Dec 2026 to a text\nMonday to Tuesday 09:00–21:00, Friday 09:00–21:00, Sunday 10:00–12:00 to a text\nmoney:x to odd\n",
+			"9 Jul, 24 Dec 2026 to a text\nMonday to Tuesday 09:00–21:00, Friday 09:00–21:00, Sunday 10:00–12:00 to a text\n31 of 4,630; \"few\" + 1 % to ação {0}\nmoney:x to odd\n",
 		"pt": "22/11/2026 10:30 → 23/11/2026 10:30\nmoved once\num texto\nde R$\u00a00,0755 a um texto\nde 1.000 a 0\n" +
-			"de 09/07, 24/12/2026 a um texto\nde segunda a terça 09:00–21:00, sexta 09:00–21:00, domingo 10:00–12:00 a um texto\nde money:x a odd\n",
+			"de 09/07, 24/12/2026 a um texto\nde segunda a terça 09:00–21:00, sexta 09:00–21:00, domingo 10:00–12:00 a um texto\nde 31 of 4,630; \"few\" + 1 % a ação {0}\nde money:x a odd\n",
 	} {
 		who.Language = language
 		if got := who.Get(web.Root + "/details").Body; got != want {

@@ -72,9 +72,8 @@ func ToDecide(all []Submission, email string) (n int) {
 }
 
 // Shown identifies all that a person sees before the decision to send: what was checked, and when
-// it goes. A form has it, so that nobody decides about something else.
+// it goes, with the waves of its plan. A form has it, so that nobody decides about something else.
 func (s Submission) Shown() string {
-	return campaign.Digest(strings.Join([]string{
-		s.Check.Hash, strconv.Itoa(s.Check.Number), s.Name, s.TemplateID, strconv.Itoa(s.TemplateVersion), s.Schedule, s.NotAfter,
-	}, "\n"))
+	shown := []string{s.Check.Hash, strconv.Itoa(s.Check.Number), s.Name, s.TemplateID, strconv.Itoa(s.TemplateVersion), s.Schedule, s.NotAfter}
+	return campaign.Digest(strings.Join(append(shown, s.Plan.Terms()...), "\n"))
 }

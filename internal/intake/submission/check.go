@@ -18,7 +18,7 @@ import (
 type Check struct {
 	// Number is the number of times that the file was checked.
 	Number int   `json:"number,omitempty"`
-	Rows   int   `json:"rows"`           // lines that are not empty, up to the last written part
+	Rows   int   `json:"rows"`           // lines that are not empty, and are in the written parts or left out
 	Parts  int   `json:"parts"`          // written parts
 	Outs   int   `json:"outs,omitempty"` // written files of lines that were left out
 	Bytes  int64 `json:"bytes"`          // read from the file
@@ -29,6 +29,8 @@ type Check struct {
 	ANSI bool `json:"ansi,omitempty"`
 	// Accents is the part with words that show how the file was read.
 	Accents Accents `json:"accents,omitzero"`
+	// Cells are what the cells of a divided file have, in their order. A file that is not divided has none.
+	Cells []Cell `json:"cells,omitempty"`
 	// At is the time at which the check ended. Opt-outs are counted as of then.
 	At       time.Time `json:"at,omitzero"`
 	Findings Findings  `json:"findings"`
@@ -36,7 +38,8 @@ type Check struct {
 
 // Accents is a part with words with accents.
 type Accents struct {
-	Part int  `json:"part"`           // 0 for none
+	Cell int  `json:"cell,omitempty"`
+	Part int  `json:"part"`           // its number in the cell, 0 for none
 	ANSI bool `json:"ansi,omitempty"` // whether they are in lines that are not UTF-8
 }
 
@@ -67,10 +70,8 @@ type Findings struct {
 	// SuppressedClasses are the classes of the Suppressed. They reserve budget too.
 	SuppressedClasses campaign.ClassCounts `json:"suppressedClasses"`
 	// Zones count the People by the time zone of their area code. The zone of other numbers is 0.
-	Zones map[window.Zone]int `json:"zones,omitempty"`
-	// ByZones are the classes of all accepted messages by the time zones in their part: the budget books each part by
-	// the hours of its own zones. The zone of other numbers is 0.
-	ByZones map[window.Set]campaign.ClassCounts `json:"byZones,omitempty"`
+	Zones   map[window.Zone]int `json:"zones,omitempty"`
+	ByZones Bookings            `json:"byZones,omitempty"`
 
 	// Outs are the files of left out lines in which a kind of line is for the first time.
 	Outs []int `json:"outs,omitempty"`
@@ -88,20 +89,15 @@ const mostByZones = 64
 // AddPart adds the accepted messages of a part with the time zones among them.
 func (f *Findings) AddPart(zones window.Set, accepted campaign.ClassCounts) {
 	if f.ByZones == nil {
-		f.ByZones = map[window.Set]campaign.ClassCounts{}
+		f.ByZones = Bookings{}
 	}
-	if _, known := f.ByZones[zones]; !known && len(f.ByZones) >= mostByZones {
-		zones |= window.Everywhere()
-	}
-	all := f.ByZones[zones]
-	all.Add(accepted)
-	f.ByZones[zones] = all
+	f.ByZones.add(zones, accepted, mostByZones)
 }
 
 // Booked returns ByZones with all parts. Those that the previous version of this service has checked are not in ByZones:
 // they count as having the zones of all People.
-func (f Findings) Booked() map[window.Set]campaign.ClassCounts {
-	rest, all, zones := f.Classes, map[window.Set]campaign.ClassCounts{}, window.Set(0)
+func (f Findings) Booked() Bookings {
+	rest, all, zones := f.Classes, Bookings{}, window.Set(0)
 	for set, classes := range f.ByZones {
 		all[set], rest = classes, rest.Less(classes)
 	}

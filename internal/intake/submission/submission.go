@@ -9,6 +9,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/localtime"
+	"campaign-dispatch/internal/rollout"
 )
 
 // State is the progress of a submission.
@@ -25,6 +26,7 @@ const (
 	StateApproval    State = "approval"    // a second person has to approve it
 	StateRefused     State = "refused"     // the second person refused it; who asked may correct it
 	StateSending     State = "sending"     // parts are being dispatched
+	StateHolding     State = "holding"     // the parts of a wave are dispatched; a person opens the next one
 	StateInterrupted State = "interrupted" // a part was refused; the rest can be sent later
 	StateSent        State = "sent"        // all parts are dispatched
 	StateFailed      State = "failed"      // the file cannot be read
@@ -61,13 +63,14 @@ type Submission struct {
 	Schedule        string `json:"schedule,omitempty"`
 	NotAfter        string `json:"notAfter,omitempty"`
 
-	File     File     `json:"file"`
-	Reading  Reading  `json:"reading,omitzero"`
-	Columns  Columns  `json:"columns"`
-	Check    Check    `json:"check"`
-	Approval Approval `json:"approval"`
-	Sending  Sending  `json:"sending"`
-	Fault    Fault    `json:"fault"`
+	File     File         `json:"file"`
+	Reading  Reading      `json:"reading,omitzero"`
+	Columns  Columns      `json:"columns"`
+	Check    Check        `json:"check"`
+	Plan     rollout.Plan `json:"plan,omitzero"`
+	Approval Approval     `json:"approval"`
+	Sending  Sending      `json:"sending"`
+	Fault    Fault        `json:"fault"`
 
 	// DiscardedBy is the email address of who discarded it, "" if nobody did.
 	DiscardedBy string    `json:"discardedBy,omitempty"`
@@ -152,6 +155,8 @@ type Sending struct {
 	// RestAtOnce reports that the time of sending came too near before all parts were
 	// dispatched: the rest waits for it, and then goes at once.
 	RestAtOnce bool `json:"restAtOnce,omitempty"`
+	// Waves are the waves that were opened, in order. A campaign that goes at once has none.
+	Waves []Opened `json:"waves,omitempty"`
 }
 
 // Fault is why a file cannot be used, or why a submission failed or was interrupted: the code of a text, with its arguments.
@@ -170,21 +175,22 @@ func (s Submission) Totals() campaign.SubmissionTotals {
 		People: found.Accepted, Withheld: found.Withheld(),
 		Erased: s.Sending.Erased, InOtherBatches: s.Sending.InOtherBatches, Accepted: s.Sending.Accepted,
 		PartsToCome: s.Check.Parts - s.Sending.Parts, Check: s.Check.Number, Parts: s.Check.Parts, PartsDone: s.Sending.Parts,
-		Until: s.FilesUntil(),
+		Cells: s.Cells(), Until: s.FilesUntil(),
 	}
 }
 
 // FilesUntil returns when the submission is discarded, with its files, if it is not closed. One with a
-// request for approval has more time. One that was saved as a draft lives as long as the draft.
+// request for approval has more time, as has one that goes in waves. One that was saved as a draft lives as long as the
+// draft. The next wave of a campaign waits until its time ends.
 func (s Submission) FilesUntil() time.Time {
+	if s.State == StateHolding && s.Sending.Wave() > 0 {
+		return s.ladderEnd()
+	}
 	end := s.CreatedAt.Add(Life)
 	if saved := s.SavedAt.Add(DraftLife); saved.After(end) {
 		end = saved
 	}
-	if asked := s.Approval.openUntil(s.Due()); asked.After(end) {
-		return asked
-	}
-	return end
+	return campaign.Later(campaign.Later(end, s.Approval.openUntil(s.Due())), s.ladderEnd())
 }
 
 // ExpiresAt returns when the submission is deleted, long after it was closed.
@@ -213,6 +219,7 @@ func (s Submission) Closed() bool {
 func (s Submission) Slim() Submission {
 	s.Columns, s.Reading.Corrections = Columns{Chosen: s.Columns.Chosen}, nil
 	s.Check.Findings = s.Check.Findings.withoutLines()
+	s.Check.Cells = withoutBookings(s.Check.Cells)
 	return s
 }
 
@@ -221,10 +228,15 @@ func (s Submission) Working() bool {
 	return s.State == StateOpening || s.State == StateChecking || s.State == StateSending
 }
 
+// Begun reports whether the submission was confirmed, and parts of it are still to be dispatched.
+func (s Submission) Begun() bool {
+	return s.State == StateSending || s.State == StateInterrupted || s.State == StateHolding
+}
+
 // Confirmed reports whether a person has confirmed that the campaign is sent. Its parts are dispatched with the version of
 // the template that was checked, whatever is saved later.
 func (s Submission) Confirmed() bool {
-	return s.State == StateSending || s.State == StateInterrupted || s.State == StateSent
+	return s.Begun() || s.State == StateSent
 }
 
 // Editable reports whether the columns, the name, the template and the times can still be changed.
@@ -250,6 +262,7 @@ func (s Submission) Form(asked Submission) Submission {
 	s.By, s.Name, s.TemplateID, s.File = asked.By, asked.Name, asked.TemplateID, asked.File
 	s.Schedule, s.NotAfter = asked.Schedule, asked.NotAfter
 	s.Reading, s.Columns, s.Check, s.Fault, s.Repairs = Reading{}, Columns{}, Check{Number: s.Check.Number}, Fault{}, 0
+	s.Plan = rollout.Plan{}
 	return s
 }
 
@@ -257,6 +270,14 @@ func (s Submission) Form(asked Submission) Submission {
 func (s Submission) Due() time.Time {
 	due, _ := localtime.Parse(s.Schedule) // invalid times are refused before
 	return due
+}
+
+// Moved returns the submission with the time of the last reschedule of its campaign.
+func (s Submission) Moved(last campaign.Move) Submission {
+	if last.Revision > 0 {
+		s.Schedule = last.Due.UTC().Format(time.RFC3339Nano)
+	}
+	return s
 }
 
 // DueFrom returns when the messages are due, at the earliest now.
@@ -313,10 +334,14 @@ func (s Submission) FileKey() string { return WorkPrefix + folder(s.ID) + "file-
 
 // PartKey returns the key of a part, from 1. Each check of the file has its own, so that a late
 // function of an earlier check cannot replace what was approved.
-func (s Submission) PartKey(part int) string { return partKey(s.ID, s.Check.Number, part) }
+func (s Submission) PartKey(part int) string { return s.CheckFolder() + partName(s.Cells(), part) }
 
-func partKey(id campaign.ID, check, part int) string {
-	return checkFolder(id, check) + "part-" + strconv.Itoa(part)
+// CellPartKey returns the key of a part by its number in its cell, from 1. A file that is not divided has the cell 0.
+func (s Submission) CellPartKey(cell, part int) string {
+	if !s.Check.Divided() {
+		return s.PartKey(part)
+	}
+	return s.CheckFolder() + cellPartName(cell, part)
 }
 
 func checkFolder(id campaign.ID, check int) string {
@@ -329,7 +354,7 @@ func (s Submission) CheckFolder() string { return checkFolder(s.ID, s.Check.Numb
 // NotAcceptedKey returns the key of a part that is not accepted any more, by the campaign's totals. The
 // submission may be deleted.
 func NotAcceptedKey(id campaign.ID, t campaign.SubmissionTotals, part int) string {
-	return partKey(id, t.Check, part)
+	return checkFolder(id, t.Check) + partName(t.Cells, part)
 }
 
 // OutKey returns the key of a file of the lines that were left out, from 1.

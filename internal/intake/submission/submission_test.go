@@ -10,6 +10,7 @@ import (
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/rollout"
 )
 
 // A part is the same only in the same check of the same file of the same campaign.
@@ -108,5 +109,26 @@ func TestDecodeOne(t *testing.T) {
 	}
 	if _, err := submission.DecodeOne(submission.EncodePart(nil, 3), 0); !errors.Is(err, campaign.ErrNotFound) {
 		t.Errorf("a part without lines: error %v", err)
+	}
+}
+
+// A part that is not accepted any more is found where the check wrote it, by the totals alone: by its number in its cell if
+// the file is divided. The plan does not move it.
+func TestNotAcceptedKey(t *testing.T) {
+	t.Parallel()
+	whole := submission.Submission{ID: campaign.ID{Tenant: "t", CampaignID: "c"}, Check: submission.Check{Number: 2, Parts: 5}}
+	divided, inWaves := whole, whole
+	divided.Check.Cells = make([]submission.Cell, rollout.Cells())
+	divided.Check.Cells[0].Parts, divided.Check.Cells[3].Parts = 2, 3
+	inWaves.Check.Cells = divided.Check.Cells
+	inWaves.Plan = rollout.Plan{Waves: []rollout.Wave{{Until: rollout.Until(0)}, {Until: rollout.Until(rollout.Cells() - 1)}}}
+	for name, tt := range map[string]struct {
+		sub          submission.Submission
+		cell, number int
+	}{"whole": {whole, 0, 4}, "divided": {divided, 3, 2}, "in waves": {inWaves, 3, 2}} {
+		written := tt.sub.CellPartKey(tt.cell, tt.number)
+		if got := submission.NotAcceptedKey(tt.sub.ID, tt.sub.Totals(), 4); got != written || tt.sub.PartKey(4) != written {
+			t.Errorf("%s: part 4 is at %s, exports read %s, and sending reads %s", name, written, got, tt.sub.PartKey(4))
+		}
 	}
 }

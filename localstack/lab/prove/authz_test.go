@@ -37,13 +37,14 @@ func authorization(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	w := newAuthzFixture(ctx, t, env)
 	w.tryDashboard(ctx, t)
-	w.tryAPI(ctx, t) // last: it ends with the cancelling of the campaign
+	w.tryAPI(ctx, t) // it ends with the cancelling of the campaign
+	w.tryWaves(ctx, t)
 	w.tryUnknownClients(ctx, t)
 }
 
 // resourceIDs are the IDs and names of a tenant's resources in requests.
 type resourceIDs struct {
-	campaign, name, batch, template, credential, endpoint, post, message, upload, export, list, draft, media, suppression, numbers string
+	campaign, name, batch, template, credential, endpoint, post, message, upload, export, list, draft, media, suppression, numbers, planned, holding string
 }
 
 // missing returns IDs that do not exist.
@@ -52,6 +53,7 @@ func missing() resourceIDs {
 		campaign: random.UUID(), name: "n" + rand.Text(), batch: "b" + rand.Text(), template: random.UUID(), credential: "rcs_" + rand.Text(),
 		endpoint: random.UUID(), post: "1-msg_" + rand.Text(), message: newKey().MessageID(0), upload: random.UUID(), export: random.UUID(), list: random.UUID(), draft: random.UUID(),
 		media: mediafile.Hash("", rand.Text()), suppression: "s" + strings.ToLower(rand.Text()), numbers: port.NewObject(),
+		planned: random.UUID(), holding: random.UUID(),
 	}
 }
 
@@ -65,7 +67,7 @@ func (t resourceIDs) hide(text string) string {
 
 func (t resourceIDs) replace(text string) string {
 	return strings.NewReplacer(t.campaign, "CAMPAIGN", t.name, "NAME", t.batch, "BATCH", t.template, "TEMPLATE",
-		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.post, "POST", t.message, "MESSAGE", t.upload, "UPLOAD", t.export, "EXPORT", t.list, "LIST", t.draft, "DRAFT", t.media, "MEDIA", t.suppression, "SUPPRESSION", t.numbers, "NUMBERS").Replace(text)
+		t.credential, "CREDENTIAL", t.endpoint, "ENDPOINT", t.post, "POST", t.message, "MESSAGE", t.upload, "UPLOAD", t.export, "EXPORT", t.list, "LIST", t.draft, "DRAFT", t.media, "MEDIA", t.suppression, "SUPPRESSION", t.numbers, "NUMBERS", t.planned, "PLANNED", t.holding, "HOLDING").Replace(text)
 }
 
 // tenantFixture is a tenant with its resources.
@@ -136,16 +138,7 @@ func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 			t.Fatalf("dispatch answered %d %s", a.status, a.body)
 		}
 	}
-	last, same := "", 0
-	check(t, eventually(ctx, 2*time.Minute, func() (bool, error) { // nothing changes by itself any more
-		a := w.call(ctx, t, http.MethodGet, campaignsPath+v.campaign, nil, "Bearer "+w.ownersToken)
-		var c standing
-		err := json.Unmarshal([]byte(a.body), &c)
-		if same++; a.body != last || c.Counts["pending"] > 2 {
-			last, same = a.body, 0
-		}
-		return same > 12, err
-	}))
+	w.settles(ctx, t, v.campaign, 2)
 	w.findMessage(ctx, t)
 	_, _, err := storeOf(w.env).CreateExport(ctx, export.Export{
 		ID: campaign.ID{Tenant: v.id, CampaignID: v.campaign}, ExportID: v.export, Secret: rand.Text(), State: export.Completed,
@@ -159,7 +152,23 @@ func (w *authzFixture) fill(ctx context.Context, t *testing.T) {
 	check(t, err)
 	w.keepPost(ctx, t)
 	w.suppress(ctx, t)
+	w.inWaves(ctx, t)
 	w.upload(ctx, t)
+}
+
+// settles waits until a campaign of the owner does not change by itself any more. Some messages stay pending.
+func (w *authzFixture) settles(ctx context.Context, t *testing.T, campaignID string, pending int) {
+	t.Helper()
+	last, same := "", 0
+	check(t, eventually(ctx, 2*time.Minute, func() (bool, error) {
+		a := w.call(ctx, t, http.MethodGet, campaignsPath+campaignID, nil, "Bearer "+w.ownersToken)
+		var c standing
+		err := json.Unmarshal([]byte(a.body), &c)
+		if same++; a.body != last || c.Counts["pending"] > pending {
+			last, same = a.body, 0
+		}
+		return same > 12, err
+	}))
 }
 
 // findMessage finds the message of the owner's batch that was sent.
@@ -323,7 +332,7 @@ func (r *authzReport) record(t *testing.T, what string) {
 // searchAnswer reports the owner's data in an answer that was not in the request.
 func (w *authzFixture) searchAnswer(r *authzReport, where string, a answer, sent string) {
 	v := w.owner
-	all := append([]string{v.campaign, v.name, v.batch, v.template, v.credential, v.endpoint, v.post, v.message, v.upload, v.id}, v.private...)
+	all := append([]string{v.campaign, v.name, v.batch, v.template, v.credential, v.endpoint, v.post, v.message, v.upload, v.planned, v.holding, v.id}, v.private...)
 	for i, secret := range all {
 		if !strings.Contains(sent, secret) && strings.Contains(a.body+a.location, secret) {
 			r.failf("%s shows private data %d", where, i)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -131,6 +132,12 @@ func (p pageRoute) withIDs(t *testing.T, about resourceIDs) (address string, fie
 	if strings.HasPrefix(p.pattern, web.Root+"/submissions/") {
 		campaignID = about.upload
 	}
+	inWaves := strings.Contains(p.pattern, "/{campaignId}/waves")
+	if inWaves && campaignID == about.upload {
+		campaignID = about.planned
+	} else if inWaves {
+		campaignID = about.holding
+	}
 	address = strings.NewReplacer("{campaignId}", campaignID, "/lists/{name}", "/lists/"+about.suppression, "{file}", about.numbers, "{exportId}", about.list, "{hash}", about.media, "{version}", "1", "{post}", about.post, "{message}", about.message, "{id}", id).Replace(p.pattern)
 	if strings.Contains(address, "{") || strings.Contains(p.pattern, "{id}") && id == "" {
 		t.Fatalf("%s has an unknown parameter: add it here", p.pattern)
@@ -138,6 +145,9 @@ func (p pageRoute) withIDs(t *testing.T, about resourceIDs) (address string, fie
 	fields = url.Values{
 		"phone": {"+5511900000000"}, "template": {about.template}, "submission": {about.upload}, "batch": {about.batch}, "id": {about.template}, "webhook": {"msg_" + about.upload},
 		"at": {"2026-03-01T12:00:00Z"}, "since": {"2026-03-01T12:00"}, "keep": {"0"}, "schedule": {"2099-01-01T00:00"}, "version": {"1"},
+	}
+	if inWaves {
+		maps.Copy(fields, url.Values{"wave": {"2"}, "reason": {"r"}, "plan": {"once"}})
 	}
 	if strings.HasPrefix(p.pattern, web.Root+"/campaigns/new") {
 		fields.Set("from", about.upload) // elsewhere it is a position in a list
@@ -156,7 +166,15 @@ func (w *authzFixture) request(ctx context.Context, t *testing.T, p pageRoute, a
 		fields.Set("csrf", v.csrf)
 		body = fields.Encode()
 	}
-	r, err := http.NewRequestWithContext(ctx, p.method, w.env["BASE_URL"]+address, strings.NewReader(body))
+	sent, err := url.QueryUnescape(address + body)
+	check(t, err)
+	return w.visit(ctx, t, p.method, address, body, v), sent
+}
+
+// visit requests an address as a visitor. body is that of a form.
+func (w *authzFixture) visit(ctx context.Context, t *testing.T, method, address, body string, v visitor) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, method, w.env["BASE_URL"]+address, strings.NewReader(body))
 	check(t, err)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -167,9 +185,7 @@ func (w *authzFixture) request(ctx context.Context, t *testing.T, p pageRoute, a
 	if v.site != "" {
 		r.Header.Set("Sec-Fetch-Site", v.site)
 	}
-	sent, err = url.QueryUnescape(address + body)
-	check(t, err)
-	return w.do(t, r), sent
+	return w.do(t, r)
 }
 
 // changing are the parts of a page that change with time: charts and clock times.

@@ -1,0 +1,174 @@
+package intake
+
+import (
+	"context"
+	"time"
+
+	"campaign-dispatch/internal/base/inputerr"
+	"campaign-dispatch/internal/campaign"
+	"campaign-dispatch/internal/campaign/window"
+	"campaign-dispatch/internal/intake/submission"
+	"campaign-dispatch/internal/reach"
+	"campaign-dispatch/internal/rollout"
+)
+
+// Rung is a wave of a campaign that is not confirmed, as it would go if each wave is opened as early as its plan says.
+type Rung struct {
+	rollout.Wave
+	submission.Cell // what its parts have
+
+	Number   int            // from 1
+	GoesAt   time.Time      // when its first message goes
+	CannotGo int            // people for whom no hours are left before the messages may not go any more
+	Price    campaign.Money // of the messages that are sent, 0 without prices
+}
+
+// People returns the number of people who are sent a message.
+func (r Rung) People() int { return r.Accepted - r.Withheld }
+
+// Ladder returns the waves of a checked campaign, none for one that goes at once.
+func (s *Service) Ladder(ctx context.Context, sub submission.Submission) ([]Rung, error) {
+	if !sub.Plan.InWaves() {
+		return nil, nil
+	}
+	hours, err := s.hours(ctx, sub)
+	if err != nil {
+		return nil, err
+	}
+	billing, err := s.Rules.Billing(ctx, sub.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	var rungs []Rung
+	for n, at := range times(sub, hours, s.Now()) {
+		r := Rung{Wave: sub.Plan.Waves[n], Cell: sub.OfWave(n + 1), Number: n + 1, GoesAt: at}
+		_, r.CannotGo = hours.Plan(hours.InZones(r.Zones), at, sub.Until())
+		r.Price = billing.Cost(r.Sent)
+		rungs = append(rungs, r)
+	}
+	return rungs, nil
+}
+
+// times returns when each wave goes at the earliest.
+func times(sub submission.Submission, hours reach.Hours, now time.Time) []time.Time {
+	zones := zonesOf(sub.Check.Findings.Zones)
+	return sub.Plan.Times(sub.DueFrom(now), func(at time.Time) time.Time { return hours.FirstOpens(zones, at) })
+}
+
+func zonesOf(people map[window.Zone]int) (zones window.Set) {
+	for zone := range people {
+		zones = zones.With(zone)
+	}
+	return zones
+}
+
+// ResultsFrom returns when the results of the last opened wave have had the time that the plan gives them: it begins when
+// the first message of the wave may go.
+func (s *Service) ResultsFrom(ctx context.Context, sub submission.Submission) (time.Time, error) {
+	hours, err := s.hours(ctx, sub)
+	if err != nil || sub.Sending.Wave() == 0 {
+		return time.Time{}, err
+	}
+	wave := sub.Sending.Wave()
+	begun := campaign.Later(sub.Sending.Waves[wave-1].At, sub.Due())
+	return hours.FirstOpens(zonesOf(sub.OfWave(wave).Zones), begun).Add(sub.Plan.Soak), nil
+}
+
+// booking are messages that the budget books by the hours that follow a time.
+type booking struct {
+	at      time.Time
+	classes submission.Bookings
+}
+
+// bookings returns what a campaign books: of each wave by itself, or all at once.
+func bookings(sub submission.Submission, hours reach.Hours, now time.Time) []booking {
+	if !sub.Plan.InWaves() {
+		return []booking{{sub.DueFrom(now), sub.Check.Findings.Booked()}}
+	}
+	var all []booking
+	for n, at := range times(sub, hours, now) {
+		all = append(all, booking{at, sub.OfWave(n + 1).ByZones})
+	}
+	return all
+}
+
+// TooLong reports whether the last wave of a checked campaign would go after the time until which its messages may go, or
+// after the time for which its parts are kept.
+func (s *Service) TooLong(ctx context.Context, sub submission.Submission) (bool, error) {
+	if !sub.Plan.InWaves() {
+		return false, nil
+	}
+	hours, err := s.hours(ctx, sub)
+	if err != nil {
+		return false, err
+	}
+	all := times(sub, hours, s.Now())
+	last, until := all[len(all)-1], sub.Until()
+	return !until.IsZero() && last.After(campaign.LastSend(until)) || last.Sub(sub.DueFrom(s.Now())) >= rollout.MaxLadder, nil
+}
+
+// SetPlan sets the waves of a checked campaign that nobody has confirmed, or makes it go at once. A plan that is not one of
+// its file returns a *inputerr.Error.
+func (s *Service) SetPlan(ctx context.Context, sub submission.Submission, plan rollout.Plan) error {
+	if sub.State != submission.StateReady {
+		return ErrState
+	}
+	if err := plan.Check(sub.Check.People()); err != nil {
+		return &inputerr.Error{Code: "plan", Detail: err.Error()}
+	}
+	sub.Plan = plan
+	_, err := s.Store.SaveSubmission(ctx, sub)
+	return err
+}
+
+// open opens the next wave.
+func (d *decision) open(now time.Time) {
+	opened := submission.Opened{At: now, By: d.Audit.Who}
+	if d.sub.Sending.Wave() > 0 {
+		opened.Reason, d.sub.Sending.RestAtOnce = d.Reason, true
+	}
+	d.sub.Sending.Waves = append(d.sub.Sending.Waves[:d.sub.Sending.Wave():d.sub.Sending.Wave()], opened)
+}
+
+// openWave opens the next wave of a campaign whose wave before is dispatched. A wave that is open already is not opened
+// again.
+func (s *Service) openWave(ctx context.Context, d *decision) error {
+	sub := d.sub
+	switch {
+	case d.Wave > 1 && d.Wave <= sub.Sending.Wave():
+		return errRepeated
+	case sub.State != submission.StateHolding || d.Wave != sub.NextWave():
+		return ErrState
+	case s.Now().Before(OpensFrom(sub)):
+		return ErrTooEarly
+	case !s.Now().Before(sub.FilesUntil()):
+		return ErrScheduleMissed
+	}
+	if err := s.runs(ctx, sub.ID); err != nil {
+		return err
+	}
+	d.sub.State = submission.StateSending
+	d.open(s.Now())
+	return nil
+}
+
+// OpensFrom returns the earliest time at which a person can open the next wave of a campaign: that of the wave, or of the
+// campaign if it is later.
+func OpensFrom(sub submission.Submission) time.Time {
+	return campaign.Later(sub.Due(), sub.Plan.Waves[sub.NextWave()-1].NotBefore)
+}
+
+// runs returns ErrState for a cancelled campaign, and ErrPaused for a paused one.
+func (s *Service) runs(ctx context.Context, id campaign.ID) error {
+	standings, err := s.Store.Standings(ctx, id.Tenant, []string{id.CampaignID})
+	if err != nil {
+		return err
+	}
+	switch standing := standings[id.CampaignID]; {
+	case !standing.CancelledAt.IsZero():
+		return ErrState
+	case !standing.PausedAt.IsZero():
+		return ErrPaused
+	}
+	return nil
+}
