@@ -204,7 +204,7 @@ func (l ladder) readFirst() {
 	l.look("overview")
 	l.says(`main`, `onda 2 de 4`)
 	l.visit("/dashboard/campaigns")
-	l.says(`main`, `Aguarda você: onda 2 de 4`)
+	l.says(`main`, `Aguarda decisão: onda 2 de 4`)
 	l.look("list")
 	l.follow(`main td a[href^="`+l.campaign+`"]`, `#waves`)
 	l.await("the end of the first wave", `#wave-1 .tag.good`)

@@ -301,11 +301,11 @@ var waveForms = []sentForm{
 	},
 	{
 		form: "/dashboard/submissions/{campaignId}/confirm", page: "/dashboard/submissions/{campaign}", makes: "META",
-		finish: func(w *formWalk) { w.reaches("Waits for you: wave 2 of 3") },
+		finish: func(w *formWalk) { w.reaches("Waits for a decision: wave 2 of 3") },
 	},
 	{
 		form: "/dashboard/campaigns/{campaignId}/waves", page: "/dashboard/campaigns/{campaign}", first: url.Values{"reason": {"Poucas falhas"}},
-		finish: func(w *formWalk) { w.reaches("Waits for you: wave 3 of 3") },
+		finish: func(w *formWalk) { w.reaches("Waits for a decision: wave 3 of 3") },
 	},
 	{
 		form: "/dashboard/submissions/{campaignId}/cancel", page: "/dashboard/campaigns/{campaign}/waves/stop",

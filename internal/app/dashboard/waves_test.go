@@ -41,13 +41,13 @@ func TestPeopleAddUp_Waves(t *testing.T) {
 	l.look("while wave 2 waits")
 	page := l.author.Get(l.path())
 	l.figures("campaign", page, "Open wave 2 ("+shown(l.sum.people-first))
-	if text := page.Text(); !strings.Contains(text, "Waits for you: wave 2 of 2") {
+	if text := page.Text(); !strings.Contains(text, "Waits for a decision: wave 2 of 2") {
 		t.Errorf("the page says %s", text)
 	}
 	if got, want := l.waveRow("1"), "Wave 1 "+shown(first)+" Sending opened 21 Nov 2037, 12:00 approver@example.com "+shown(l.sum.sent()); !strings.HasPrefix(got, want) {
 		t.Errorf("the first wave is %q, want %q", got, want)
 	}
-	if got, want := l.waveRow("2"), "Wave 2 "+shown(l.sum.people-first)+" Waits for you – – – –"; got != want {
+	if got, want := l.waveRow("2"), "Wave 2 "+shown(l.sum.people-first)+" Waits for a decision – – – –"; got != want {
 		t.Errorf("the second wave is %q, want %q", got, want)
 	}
 	if a := l.author.Post(l.path()+"/waves", url.Values{"wave": {"2"}, "reason": {"Poucas falhas, segue"}}); a.Status != http.StatusSeeOther {
@@ -91,7 +91,7 @@ func TestWaves_DiscardRest(t *testing.T) {
 	if got, want := l.waveRow("total"), "Total "+shown(l.sum.people)+" not accepted: "+shown(l.sum.notAccepted())+" –"; !strings.HasPrefix(got, want) {
 		t.Errorf("the sum is %q, want %q", got, want)
 	}
-	l.quiet("campaign", l.author.Get(l.path()), "Waits for you", "Open wave")
+	l.quiet("campaign", l.author.Get(l.path()), "Waits for a decision", "Open wave")
 	if a := l.author.Post(l.path()+"/waves", url.Values{"wave": {"2"}, "reason": {"late"}}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "was discarded") {
 		t.Errorf("opening gets %d: %s", a.Status, a.Text())
 	}

@@ -105,7 +105,7 @@ func TestPause_NothingLeft(t *testing.T) {
 	d.record(b, campaign.OutcomeRead, "", 0, 2, noon)
 	for _, path := range []string{pathOf(b), campaigns.Path} {
 		d.later += 2 * time.Minute
-		text := strings.Replace(admin.Get(path).Text(), "Status All Sending Waits for its hours Waits for you Scheduled Paused", "", 1)
+		text := strings.Replace(admin.Get(path).Text(), "Status All Sending Waits for its hours Waits for a decision Scheduled Paused", "", 1)
 		says(t, path, text, "Completed")
 		lacks(t, path, text, "Paused", "Resume")
 	}

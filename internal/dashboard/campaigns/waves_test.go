@@ -120,25 +120,25 @@ func TestWaves_Page(t *testing.T) {
 	a := w.reader("pt-BR", web.RoleAuthor).Get(w.path())
 	w.rows(t, a, map[string]string{
 		"wave-1":      "Onda 1 1.000 ficaram de fora: 10 Enviada aberta em 21/11/2037 10:00 ana@example.com 900 600 66,7% 300 50% 80 Não enviadas: 10",
-		"wave-2":      "Onda 2 3.000 Aguarda você – – – –",
+		"wave-2":      "Onda 2 3.000 Aguarda decisão – – – –",
 		"wave-3":      "Onda 3 6.000 Não aberta – – – –",
 		"wave-others": "",
 		"wave-total":  "Total 10.000 ficaram de fora: 10 esperam: 9.000 – 900 600 66,7% 300 50% 80 Não enviadas: 10",
 	})
-	says(t, "the page", a.Text(), "Natal Aguarda você: onda 2 de 3", "Pessoas: 10.000",
+	says(t, "the page", a.Text(), "Natal Aguarda decisão: onda 2 de 3", "Pessoas: 10.000",
 		"30 de 930 tentativas de envio falharam (3,2%). Na campanha inteira, deve ficar entre 2,2% e 4,6%.",
 		"600 de 900 enviadas já foram entregues (66,7%). Ainda é cedo: o número pode subir.",
 		"300 de 600 entregues já foram lidas (50%). Ainda é cedo: o número pode subir.",
 		"Ainda é cedo: os resultados da onda 1 continuam chegando. Decida a partir de 21/11/2037 14:00. Sem decisão, o resto é descartado em 05/12/2037 10:00.",
 		"A onda 2 tem 3.000 pessoas.", "Delas, 4 tinham pedido para não receber ou estavam em uma lista de bloqueio", "Depois dela, 6.000 pessoas continuam esperando.",
 		"Abrir a onda 2 (3.000 pessoas)", "Parar de vez: Descartar o resto · Cancelar campanha Descartar o resto não muda as ondas que já foram abertas.")
-	says(t, "the page", a.Body, "<title>Natal – Aguarda você: onda 2 de 3", `hx-trigger="every 60s"`, `hx-get="`+w.path()+`/waves" hx-trigger="load"`)
+	says(t, "the page", a.Body, "<title>Natal – Aguarda decisão: onda 2 de 3", `hx-trigger="every 60s"`, `hx-get="`+w.path()+`/waves" hx-trigger="load"`)
 	for _, no := range []string{"every 2s", `http-equiv="refresh"`, "Preço, se"} {
 		if strings.Contains(a.Body, no) {
 			t.Errorf("the page has %q", no)
 		}
 	}
-	says(t, "the page", w.reader("en", web.RoleAuthor).Get(w.path()).Text(), "Natal Waits for you: wave 2 of 3",
+	says(t, "the page", w.reader("en", web.RoleAuthor).Get(w.path()).Text(), "Natal Waits for a decision: wave 2 of 3",
 		"30 of 930 attempts to send failed (3.2%). Among all, they would be 2.2% to 4.6%.", "Decide from 21 Nov 2037, 14:00 on.", "Open wave 2 (3,000 people)")
 	w.later = 2 * time.Hour
 	text := w.reader("pt-BR", web.RoleAuthor).Get(w.path()).Text()
@@ -185,7 +185,7 @@ func TestWaves_BatchOfAPI(t *testing.T) {
 	a := w.reader("en", web.RoleViewer).Get(w.path())
 	w.rows(t, a, map[string]string{
 		"wave-1":      "Wave 1 1,000 left out: 10 Sent opened 21 Nov 2037, 10:00 ana@example.com 900 600 66.7% 300 50% 80 Not sent: 10",
-		"wave-2":      "Wave 2 3,000 Waits for you – – – –",
+		"wave-2":      "Wave 2 3,000 Waits for a decision – – – –",
 		"wave-others": "In no wave, from another system 50 Sending 40 0 0% 0 0",
 		"wave-total":  "Total 10,050 left out: 10 not accepted: 9,000 – 940 600 63.8% 300 50% 80 Not sent: 10",
 	})
@@ -226,7 +226,7 @@ func TestWaves_Open(t *testing.T) {
 		"wave-2": "Onda 2 3.000 Em envio aberta em 21/11/2037 12:00 author@example.com “" + reason + "” – – – –", "wave-3": "Onda 3 6.000 Não aberta – – – –",
 	})
 	says(t, "the page", a.Body, "<title>Natal – Em envio", `hx-trigger="every 2s"`)
-	if strings.Contains(a.Text(), "Aguarda você") || strings.Contains(a.Body, `name="reason"`) {
+	if strings.Contains(a.Text(), "Aguarda decisão") || strings.Contains(a.Body, `name="reason"`) {
 		t.Errorf("the page asks for a wave that is open:\n%s", a.Text())
 	}
 }
@@ -362,7 +362,7 @@ func TestWaves_Stop(t *testing.T) {
 	a := w.reader("en", web.RoleAuthor).Get(w.path() + "/waves/stop")
 	says(t, "the question", a.Text(), "If you discard the rest of “Natal”:", "Wave 2 cannot be opened any more. People to whom nothing is sent: 9,000.")
 	says(t, "the question", a.Body, `action="/dashboard/submissions/`+w.sub.CampaignID+`/cancel"`)
-	says(t, "the row", w.reader("en", web.RoleAuthor).Get(w.path()+"/row").Text(), "Waits for you: wave 2 of 3")
+	says(t, "the row", w.reader("en", web.RoleAuthor).Get(w.path()+"/row").Text(), "Waits for a decision: wave 2 of 3")
 	w.sub = w.sub.Close(submission.StateDiscarded)
 	w.save()
 	_, err := w.store.EndParts(t.Context(), w.sub.ID)
@@ -372,14 +372,14 @@ func TestWaves_Stop(t *testing.T) {
 		"wave-1": "Wave 1 1,000 left out: 10 Sent opened 21 Nov 2037, 10:00 ana@example.com 900 600 66.7% 300 50% 80 Not sent: 10", "wave-2": "Wave 2 3,000 Discarded – – – –",
 		"wave-3": "Wave 3 6,000 Discarded – – – –", "wave-total": "Total 10,000 left out: 10 not accepted: 9,000 – 900 600 66.7% 300 50% 80 Not sent: 9,010",
 	})
-	if strings.Contains(a.Body, `name="reason"`) || strings.Contains(a.Text(), "Waits for you") {
+	if strings.Contains(a.Body, `name="reason"`) || strings.Contains(a.Text(), "Waits for a decision") {
 		t.Errorf("a wave can be opened: %s", a.Text())
 	}
 	if a := w.reader("en", web.RoleAuthor).Get(w.path() + "/waves/stop"); a.Status != http.StatusConflict {
 		t.Errorf("the question gets %d", a.Status)
 	}
 	for _, path := range []string{campaigns.Path, w.path() + "/row"} {
-		if text := w.reader("en", web.RoleAuthor).Get(path).Text(); strings.Contains(text, "Waits for you: ") {
+		if text := w.reader("en", web.RoleAuthor).Get(path).Text(); strings.Contains(text, "Waits for a decision: ") {
 			t.Errorf("%s says %s", path, text)
 		}
 	}
@@ -408,7 +408,7 @@ func TestWaves_List(t *testing.T) {
 	w := newInWaves(t)
 	plain := w.running("Páscoa")
 	reader := w.reader("pt-BR", web.RoleViewer)
-	const state = "Aguarda você: onda 2 de 3"
+	const state = "Aguarda decisão: onda 2 de 3"
 	says(t, "the list", reader.Get(campaigns.Path).Text(), "Natal 21/11/2037 10:00 "+state+" 9.990", "Páscoa 21/11/2037 10:00 Em envio 1.000")
 	rows := reader.Get(w.path() + "/row")
 	says(t, "the row", rows.Text(), state+" 9.990 66,7% 50% – 80 Não enviadas: 10")
@@ -437,7 +437,7 @@ func TestWaves_List(t *testing.T) {
 	}
 	a = reader.Get(w.path())
 	w.rows(t, a, map[string]string{"wave-2": "Onda 2 3.000 Descartada – – – –"})
-	if text := a.Text(); strings.Contains(text, "Aguarda você") || strings.Contains(text, "Abrir a onda") {
+	if text := a.Text(); strings.Contains(text, "Aguarda decisão") || strings.Contains(text, "Abrir a onda") {
 		t.Errorf("a cancelled campaign waits: %s", text)
 	}
 	if a := reader.Get(pathOf(plain)); strings.Contains(a.Body, "wave") {

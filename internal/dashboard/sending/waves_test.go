@@ -507,7 +507,7 @@ func TestWaves_Holding(t *testing.T) {
 		t.Errorf("the page answers %d to %q", a.Status, a.Location)
 	}
 	list := c.author.Get(sending.SubmissionsPath)
-	says(t, list, http.StatusOK, "Natal Aguarda você: onda 2 de 3", "Arquivos para revisar 1")
+	says(t, list, http.StatusOK, "Natal Aguarda decisão: onda 2 de 3", "Arquivos para revisar 1")
 	if !strings.Contains(list.Body, `<a href="`+campaignOf(path)+`">Natal</a>`) || strings.Index(list.Body, "Natal") > strings.Index(list.Body, "Enviados e encerrados") {
 		t.Errorf("the list is\n%s", list.Body)
 	}
@@ -540,7 +540,7 @@ func TestWaves_HoldAndDiscard(t *testing.T) {
 	if err != nil || sub.State != submission.StateHolding || sub.Sending.Accepted != sub.OfWave(1).Accepted || sub.OfWave(1).Accepted+sub.OfWave(2).Accepted != 12_000 {
 		t.Fatalf("%v, the campaign is %s with %+v", err, sub.State, sub.Sending)
 	}
-	says(t, b.admin.Get(sending.SubmissionsPath), http.StatusOK, "Waits for you: wave 2 of 2")
+	says(t, b.admin.Get(sending.SubmissionsPath), http.StatusOK, "Waits for a decision: wave 2 of 2")
 	a := b.admin.Post(address+"/cancel", nil)
 	if a.Location != campaignOf(address) {
 		t.Fatalf("discarded: %d to %q\n%s", a.Status, a.Location, a.Text())
