@@ -167,6 +167,10 @@ func (*windowSimulation) SaveSubmission(_ context.Context, s submission.Submissi
 	return s, nil
 }
 
+func (*windowSimulation) Move(context.Context, campaign.ID) (m campaign.Move, err error) {
+	return m, campaign.ErrNotFound
+}
+
 func (*windowSimulation) PostponeDelivery(context.Context, webhooks.NotifyTask, time.Time, time.Time) (bool, error) {
 	return true, nil
 }
