@@ -92,7 +92,7 @@ func (l *ladder) wave(number int) (w inWave) {
 			continue
 		}
 		w.accepted++
-		switch l.states[uid] {
+		switch l.states[uid] { //nolint:exhaustive // the others were not sent
 		case campaign.OutcomeRead:
 			w.read++
 			fallthrough
@@ -238,10 +238,10 @@ func (l *ladder) end() {
 	l.sendUntil(len(l.accepted))
 	for _, b := range l.accepted {
 		l.record(b, func(_ int, uid string) (campaign.Outcome, string) {
-			switch l.states[uid] {
-			case pending:
+			if l.states[uid] == pending {
 				return campaign.OutcomeFailed, ""
-			case campaign.OutcomeSent:
+			}
+			if l.states[uid] == campaign.OutcomeSent {
 				return campaign.OutcomeExpired, ""
 			}
 			return l.states[uid], ""

@@ -206,7 +206,7 @@ func (w *authzFixture) tryAttacker(ctx context.Context, t *testing.T, r *authzRe
 	byOwnTemplate.template, noneByOwn.template = w.attacker.template, w.attacker.template
 	for _, pair := range [][2]resourceIDs{{theirs, none}, {byOwnTemplate, noneByOwn}} {
 		var answers [2]answer
-		for i, about := range pair {
+		for i, about := range &pair {
 			path, body := o.withIDs(t, about)
 			a := w.call(ctx, t, o.method, path, body, "Bearer "+token)
 			w.searchAnswer(r, o.String()+" with another tenant's token", a, sentText(path, body))

@@ -102,16 +102,38 @@ func (w *authzFixture) post(ctx context.Context, t *testing.T, path string, fiel
 
 // forgedPlans are changes of a right form of the waves that make it wrong.
 var forgedPlans = []url.Values{
-	{"first": {"51"}}, {"first": {"-1"}}, {"first": {""}}, {"first": {"10000"}}, {"first": {"5e1"}}, {"first": {strings.Repeat("5", 5000)}},
-	{"pause": {"5m0s"}}, {"pause": {"-4h0m0s"}}, {"pause": {"1000h0m0s"}}, {"pause": {""}}, {"plan": {"some"}}, {"plan": {""}},
-	{"notBefore-1000": {"2001-01-01T00:00"}}, {"notBefore-10000": {"2037-02-30T10:00"}}, {"notBefore-2500": {"2099-01-01T00:00"}},
-	{"until-2500": {"yes"}}, {"until-5000": {"yes"}}, {"hash": {"older"}}, {"hash": {""}}, {"plan": {"once"}, "hash": {"older"}},
+	{"first": {"51"}},
+	{"first": {"-1"}},
+	{"first": {""}},
+	{"first": {"10000"}},
+	{"first": {"5e1"}},
+	{"first": {strings.Repeat("5", 5000)}},
+	{"pause": {"5m0s"}},
+	{"pause": {"-4h0m0s"}},
+	{"pause": {"1000h0m0s"}},
+	{"pause": {""}},
+	{"plan": {"some"}},
+	{"plan": {""}},
+	{"notBefore-1000": {"2001-01-01T00:00"}},
+	{"notBefore-10000": {"2037-02-30T10:00"}},
+	{"notBefore-2500": {"2099-01-01T00:00"}},
+	{"until-2500": {"yes"}},
+	{"until-5000": {"yes"}},
+	{"hash": {"older"}},
+	{"hash": {""}},
+	{"plan": {"once"}, "hash": {"older"}},
 }
 
 // forgedWaves are wrong forms that open a wave.
 var forgedWaves = []url.Values{
-	{"wave": {"0"}, "reason": {"r"}}, {"wave": {"1"}, "reason": {"r"}}, {"wave": {"3"}, "reason": {"r"}}, {"wave": {"-2"}, "reason": {"r"}},
-	{"wave": {"99"}, "reason": {"r"}}, {"wave": {"2 3"}, "reason": {"r"}}, {"wave": {""}, "reason": {"r"}}, {"wave": {"2"}, "reason": {" "}},
+	{"wave": {"0"}, "reason": {"r"}},
+	{"wave": {"1"}, "reason": {"r"}},
+	{"wave": {"3"}, "reason": {"r"}},
+	{"wave": {"-2"}, "reason": {"r"}},
+	{"wave": {"99"}, "reason": {"r"}},
+	{"wave": {"2 3"}, "reason": {"r"}},
+	{"wave": {""}, "reason": {"r"}},
+	{"wave": {"2"}, "reason": {" "}},
 }
 
 // wavesCaller is who sends forms of waves, with the answers that it may get.
@@ -132,7 +154,8 @@ func (w *authzFixture) wavesCallers(ctx context.Context, t *testing.T) (all []wa
 		all = append(all, wavesCaller{w.session(ctx, t, now, base, w.owner.id, role), []int{http.StatusForbidden}, false})
 	}
 	for _, v := range []visitor{
-		{"no form's token", author.cookie, "", ""}, {"another session's form", author.cookie, attacker.csrf, ""},
+		{"no form's token", author.cookie, "", ""},
+		{"another session's form", author.cookie, attacker.csrf, ""},
 		{"a form of another site", author.cookie, author.csrf, "cross-site"},
 	} {
 		all = append(all, wavesCaller{v, []int{http.StatusForbidden}, false})
