@@ -27,6 +27,7 @@ import (
 	"campaign-dispatch/internal/privacy"
 	"campaign-dispatch/internal/query/search"
 	"campaign-dispatch/internal/reach/optout"
+	"campaign-dispatch/internal/rollout"
 	"campaign-dispatch/localstack/stackenv"
 )
 
@@ -257,6 +258,25 @@ func TestErase_OtherSheet(t *testing.T) {
 	}
 	if done := w.erase(ana); done.Uploads != 1 {
 		t.Errorf("erased: %+v", done)
+	}
+}
+
+// The person leaves the waves of a campaign that wait for weeks. The others stay, and the person stays counted.
+func TestErase_WaitingWave(t *testing.T) {
+	t.Parallel()
+	w := newTenantFixture(t)
+	w.accept(1, bruno)
+	sub := submission.Submission{ID: w.id, State: submission.StateHolding, Check: submission.Check{Number: 1, Cells: make([]submission.Cell, rollout.Cells())}}
+	part := sub.CellPartKey(rollout.Cells()-1, 3)
+	w.put(part, submission.EncodePart([]submission.Message{{Line: 2, Phone: written(ana)}, {Line: 3, Phone: written(bruno)}}, 2))
+	if done := w.erase(ana); done.Uploads != 1 {
+		t.Errorf("erased: %+v", done)
+	}
+	body, err := w.blobs.Get(t.Context(), part)
+	w.must(err)
+	left, people, err := submission.DecodePart(body)
+	if err != nil || people != 2 || len(left) != 1 || left[0].Phone != written(bruno) {
+		t.Errorf("%d of %d people are left in the part, %v", len(left), people, err)
 	}
 }
 
