@@ -155,7 +155,10 @@ func (s *Service) openWave(ctx context.Context, d *decision) error {
 // OpensFrom returns the earliest time at which a person can open the next wave of a campaign: that of the wave, or of the
 // campaign if it is later.
 func OpensFrom(sub submission.Submission) time.Time {
-	return campaign.Later(sub.Due(), sub.Plan.Waves[sub.NextWave()-1].NotBefore)
+	if next := sub.NextWave(); next > 0 {
+		return campaign.Later(sub.Due(), sub.Plan.Waves[next-1].NotBefore)
+	}
+	return sub.Due()
 }
 
 // runs returns ErrState for a cancelled campaign, and ErrPaused for a paused one.

@@ -132,12 +132,13 @@ func (s *Sweeper) sweepSubmission(ctx context.Context, id campaign.ID) (action, 
 	if check := sub.NextCheck(sub.UpdatedAt); check.IsZero() || check.After(s.Now()) { // the index is outdated
 		return postponed, nil
 	}
+	if sub, err = s.moved(ctx, sub); err != nil {
+		return failed, err
+	}
 	result, expired := continued, !sub.Closed() && !s.Now().Before(sub.FilesUntil())
-	if expired && sub.Sending.Wave() > 0 {
-		if sub, err = s.moved(ctx, sub); err != nil {
-			return failed, err
-		}
-		expired = !s.Now().Before(sub.FilesUntil())
+	if !expired && !sub.Working() && !sub.Closed() { // it was rescheduled: nothing is lost
+		_, err := s.Store.SaveSubmission(ctx, sub)
+		return postponed, ignoreLostRace(err)
 	}
 	if sub.Repairs++; expired {
 		sub, result = sub.Close(submission.StateDiscarded), discarded
@@ -155,9 +156,19 @@ func (s *Sweeper) sweepSubmission(ctx context.Context, id campaign.ID) (action, 
 	return result, nil
 }
 
+func ignoreLostRace(err error) error {
+	if errors.Is(err, campaign.ErrLostRace) {
+		return nil
+	}
+	return err
+}
+
 // moved returns a submission in waves with the time to which its campaign was rescheduled: its waves wait as long after
 // the new time.
 func (s *Sweeper) moved(ctx context.Context, sub submission.Submission) (submission.Submission, error) {
+	if sub.Sending.Wave() == 0 || sub.Closed() {
+		return sub, nil
+	}
 	last, err := s.Store.Move(ctx, sub.ID)
 	return sub.Moved(last), campaign.IgnoreNotFound(err)
 }

@@ -128,6 +128,9 @@ func TestSweep_WavesOfRescheduled(t *testing.T) {
 			if err := sweeper.Sweep(t.Context(), sweep.Section{}); err != nil {
 				t.Error(err)
 			}
+			if queued := strings.Contains(strings.Join(s.did, " "), "queued"); queued != (test.want == submission.StateDiscarded) {
+				t.Errorf("a task was queued: %t", queued)
+			}
 			if s.stored.State != test.want {
 				t.Errorf("the waves are %s, want %s", s.stored.State, test.want)
 			}

@@ -88,16 +88,11 @@ func (s *Pages) submission(p *web.Page, c campaign.Campaign) (*submission.Submis
 
 // seeOpened corrects the status of a campaign whose wave was opened, and has no accepted part yet.
 func (v *view) seeOpened(sub *submission.Submission) {
-	if sub == nil || v.Status != insight.StatusHolding || waits(*sub) {
+	if sub == nil || v.Status != insight.StatusHolding || sub.State == submission.StateHolding {
 		return
 	}
 	v.Status, v.Sum.Status = campaign.StatusSending, campaign.StatusSending
 	v.Every = every(v.Status, v.Pending)
-}
-
-// waits reports whether the rest of a file waits for a person.
-func waits(sub submission.Submission) bool {
-	return sub.State == submission.StateHolding || sub.State == submission.StateInterrupted
 }
 
 // newWaves returns the waves of a campaign. all are its results.
@@ -129,7 +124,7 @@ func newWaves(c campaign.Campaign, all insight.Results, sub *submission.Submissi
 	for n := range w.Rows {
 		w.Rows[n].State = w.Rows[n].state(c, sub)
 	}
-	if sub != nil && sub.State == submission.StateInterrupted {
+	if sub != nil && sub.State == submission.StateInterrupted && c.Submission.PartsToCome > 0 {
 		w.Stopped = sub.Sending.Wave()
 	}
 	return w

@@ -49,7 +49,7 @@ func (s *Pages) nextWave(p *web.Page, v *view, sub *submission.Submission) (*nex
 	}
 	of := sub.OfWave(number)
 	n := &nextWave{
-		Number: number, Of: len(v.Waves.Rows), People: of.Accepted, Withheld: of.Withheld, Until: sub.FilesUntil(), Paused: !v.PausedAt.IsZero(),
+		Number: number, Of: len(v.Waves.Rows), People: of.Accepted, Withheld: of.Withheld, Later: sub.PeopleAfter(number), Until: sub.FilesUntil(), Paused: !v.PausedAt.IsZero(),
 	}
 	var err error
 	if n.DecideFrom, err = s.resultsFrom(p, sub); err != nil {
@@ -59,9 +59,6 @@ func (s *Pages) nextWave(p *web.Page, v *view, sub *submission.Submission) (*nex
 	n.Signals = signalsOf(v.Waves.Rows[number-2], n.Early)
 	if from := intake.OpensFrom(*sub); from.After(s.Now()) {
 		n.OpensFrom = from
-	}
-	for later := number + 1; later <= n.Of; later++ {
-		n.Later += sub.OfWave(later).Accepted
 	}
 	billing, err := s.Store.Billing(p.R.Context(), v.Tenant)
 	n.Priced, n.Price = billing.Set(), billing.Cost(of.Sent)

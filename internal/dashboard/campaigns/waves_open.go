@@ -78,15 +78,13 @@ func stateProblem(c campaign.Campaign, sub submission.Submission) string {
 type stopPage struct {
 	campaign.Campaign
 
-	Next   int // the wave that waits
 	ToCome int // people who get nothing
 }
 
 // askStop asks whether the rest of a campaign in waves is to be discarded.
 func (s *Pages) askStop(p *web.Page, c campaign.Campaign) error {
-	next := c.Submission.Holding()
-	if next == 0 || !c.CancelledAt.IsZero() {
+	if c.Submission.Holding() == 0 || !c.CancelledAt.IsZero() {
 		return &web.Refusal{Status: http.StatusConflict, Key: "campaigns.wave_problem.nothing", To: pathOf(c), ToKey: "campaigns.back"}
 	}
-	return p.Render("campaigns.wave_stop", "campaigns_waves_stop.html", stopPage{c, next, c.Submission.ToCome()})
+	return p.Render("campaigns.wave_stop", "campaigns_waves_stop.html", stopPage{c, c.Submission.ToCome()})
 }

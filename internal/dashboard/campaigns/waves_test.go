@@ -139,10 +139,10 @@ func TestWaves_Page(t *testing.T) {
 		}
 	}
 	says(t, "the page", w.reader("en", web.RoleAuthor).Get(w.path()).Text(), "Natal Waits for a decision: wave 2 of 3",
-		"30 of 930 attempts to send failed (3.2%). Among all, they would be 2.2% to 4.6%.", "Decide from 21 Nov 2037, 14:00 on.", "Open wave 2 (3,000 people)")
+		"30 of 930 attempts to send failed (3.2%). For the whole campaign, expect 2.2% to 4.6%.", "Decide after 21 Nov 2037, 14:00.", "Open wave 2 (3,000 people)")
 	w.later = 2 * time.Hour
 	text := w.reader("pt-BR", web.RoleAuthor).Get(w.path()).Text()
-	says(t, "the page after the time", text, "Você já pode decidir, desde 21/11/2037 14:00. Sem decisão", "Abrir a onda 2",
+	says(t, "the page after the time", text, "A pausa terminou em 21/11/2037 14:00: já é possível decidir. Sem decisão", "Abrir a onda 2",
 		"(66,7%). Na campanha inteira, deve ficar entre 63,5% e 69,7%.", "(50%). Na campanha inteira, deve ficar entre 46% e 54%.")
 	if strings.Contains(text, "Ainda é cedo") {
 		t.Error("the page warns when the results had their time")
@@ -360,7 +360,7 @@ func TestWaves_Stop(t *testing.T) {
 	t.Parallel()
 	w := newInWaves(t)
 	a := w.reader("en", web.RoleAuthor).Get(w.path() + "/waves/stop")
-	says(t, "the question", a.Text(), "If you discard the rest of “Natal”:", "Wave 2 cannot be opened any more. People to whom nothing is sent: 9,000.")
+	says(t, "the question", a.Text(), "If you discard the rest of “Natal”:", "No other wave can be opened. People to whom nothing is sent: 9,000.")
 	says(t, "the question", a.Body, `action="/dashboard/submissions/`+w.sub.CampaignID+`/cancel"`)
 	says(t, "the row", w.reader("en", web.RoleAuthor).Get(w.path()+"/row").Text(), "Waits for a decision: wave 2 of 3")
 	w.sub = w.sub.Close(submission.StateDiscarded)

@@ -41,11 +41,11 @@ func TestShow_Waves(t *testing.T) {
 	id := s.inWaves("Natal", func(b *campaign.Batch) { b.AcceptedAt, b.Due = now.Add(-24*time.Hour), now.Add(-24*time.Hour) })
 	viewer, author := s.SignIn(s.tenant, web.RoleViewer), s.SignIn(s.tenant, web.RoleAuthor)
 	author.Language = "pt-BR"
-	const want = "Uma campanha espera que alguém abra a onda 2 de 3: Natal"
+	const want = "Uma campanha aguarda uma decisão sobre a onda 2 de 3: Natal"
 	if a := author.Get(overview.Path); !strings.Contains(a.Text(), want) || !strings.Contains(a.Body, `href="/dashboard/campaigns/`+id.CampaignID) {
 		t.Errorf("the author sees %s", a.Text())
 	}
-	if text := viewer.Get(overview.Path).Text(); !strings.Contains(text, "A campaign waits until somebody opens wave 2 of 3: Natal") {
+	if text := viewer.Get(overview.Path).Text(); !strings.Contains(text, "A campaign waits for a decision about wave 2 of 3: Natal") {
 		t.Errorf("the viewer sees %s", text)
 	}
 	for i := range 16 {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake/submission"
@@ -22,12 +23,12 @@ type request struct {
 const mostRequests = 100 // on the page: the newest ones
 
 // approvals lists the requests for approval, those that wait first.
-func approvals(p *web.Page, subs []submission.Submission) error {
+func (s *Pages) approvals(p *web.Page, subs []submission.Submission) error {
 	var all []request
 	for _, sub := range subs {
 		if sub.Approval.Asked() && sub.State != submission.StateDraft { // a draft is not what was decided about
 			sub.Name = web.Short(sub.Name, nameWeight)
-			all = append(all, request{sub, pathOf(sub), stateOf(sub)})
+			all = append(all, request{sub, pathOf(sub), stateOf(sub, s.Now())})
 		}
 	}
 	slices.SortFunc(all, func(a, b request) int {
@@ -50,7 +51,7 @@ func falseFirst(a, b bool) int {
 // undecided is the state of a request that nobody has decided.
 const undecided = "waiting"
 
-func stateOf(sub submission.Submission) string {
+func stateOf(sub submission.Submission, now time.Time) string {
 	switch {
 	case sub.State == submission.StateApproval:
 		return undecided
@@ -58,7 +59,7 @@ func stateOf(sub submission.Submission) string {
 		return "expired"
 	case sub.Approval.Decision != submission.DecisionApproved:
 		return string(sub.Approval.Decision)
-	case sub.State == submission.StateSent:
+	case sub.State == submission.StateSent, early(sub, now):
 		return "sent"
 	case sub.State == submission.StateHolding:
 		return string(sub.State)

@@ -165,7 +165,7 @@ func (s *Pages) approved(p *web.Page, sub submission.Submission) error {
 func (s *Pages) cancel(p *web.Page, sub submission.Submission) error {
 	if sub.Sending.Wave() > 0 {
 		campaignPath := web.CampaignPath(sub.CampaignID)
-		return s.step(p, sub, intake.Discard, campaignPath, "campaign.discard_rest", func(p *web.Page, sub submission.Submission) error {
+		return s.step(p, sub, intake.Discard, campaignPath, "rollout.discard", func(p *web.Page, sub submission.Submission) error {
 			return p.Done(campaignPath, "submission.rest_discarded", sub.Name)
 		})
 	}

@@ -156,7 +156,7 @@ func (s *Pages) registerForm(ui *web.UI, mux *http.ServeMux) {
 
 func (s *Pages) registerSubmissions(ui *web.UI, mux *http.ServeMux) {
 	uploads := s.uploads()
-	ui.Get(mux, SubmissionsPath, web.RoleViewer, web.With(s.submissions, listSubmissions))
+	ui.Get(mux, SubmissionsPath, web.RoleViewer, web.With(s.submissions, s.listSubmissions))
 	ui.Post(mux, SubmissionsPath, web.RoleAuthor, uploads.Start)
 	ui.Post(mux, SubmissionsPath+"/chunk", web.RoleAuthor, uploads.Chunk)
 	ui.Post(mux, SubmissionsPath+"/finish", web.RoleAuthor, uploads.Finish)
@@ -171,5 +171,5 @@ func (s *Pages) registerSubmissions(ui *web.UI, mux *http.ServeMux) {
 	ui.Post(mux, SubmissionsPath+"/{campaignId}/withdraw", web.RoleAuthor, web.With(s.inPath, s.withdraw))
 	ui.Post(mux, SubmissionsPath+"/{campaignId}/reopen", web.RoleAuthor, web.With(s.inPath, s.reopen))
 	ui.Post(mux, SubmissionsPath+"/{campaignId}/cancel", web.RoleAuthor, web.With(s.inPath, s.cancel))
-	ui.Get(mux, ApprovalsPath, web.RoleViewer, web.With(s.submissions, approvals))
+	ui.Get(mux, ApprovalsPath, web.RoleViewer, web.With(s.submissions, s.approvals))
 }

@@ -36,16 +36,21 @@ func (s *Pages) submissions(p *web.Page) ([]submission.Submission, error) {
 			p.TabCounts[DraftsPath]++
 		case sub.State == submission.StateApproval:
 			p.TabCounts[ApprovalsPath]++
-		case !done(sub):
+		case !done(sub, s.Now()):
 			p.TabCounts[SubmissionsPath]++
 		}
 	}
 	return all, err
 }
 
-// done reports whether a file needs nobody any more.
-func done(sub submission.Submission) bool {
-	return sub.Closed() || sub.State == submission.StateSending
+// done reports whether a file needs nobody now.
+func done(sub submission.Submission, now time.Time) bool {
+	return sub.Closed() || sub.State == submission.StateSending || early(sub, now)
+}
+
+// early reports whether the next wave of a campaign waits for its time, before a person can open it.
+func early(sub submission.Submission, now time.Time) bool {
+	return sub.State == submission.StateHolding && intake.OpensFrom(sub).After(now)
 }
 
 // listed are files of a tenant, the newest first, with the key of their heading.
@@ -56,10 +61,11 @@ type listed struct {
 
 // listSubmissions lists the files that are to be reviewed, and apart those that wait for approval, and those that are
 // sent or ended.
-func listSubmissions(p *web.Page, all []submission.Submission) error {
+func (s *Pages) listSubmissions(p *web.Page, all []submission.Submission) error {
+	now := s.Now()
 	all = slices.DeleteFunc(all, func(sub submission.Submission) bool { return sub.State == submission.StateDraft })
 	slices.SortFunc(all, func(a, b submission.Submission) int {
-		return cmp.Or(falseFirst(done(a), done(b)), b.CreatedAt.Compare(a.CreatedAt))
+		return cmp.Or(falseFirst(done(a, now), done(b, now)), b.CreatedAt.Compare(a.CreatedAt))
 	})
 	all = all[:min(len(all), mostListed)]
 	for n := range all {
@@ -69,7 +75,7 @@ func listSubmissions(p *web.Page, all []submission.Submission) error {
 	for _, sub := range all {
 		of := &groups[0]
 		switch {
-		case done(sub):
+		case done(sub, now):
 			of = &groups[2]
 		case sub.State == submission.StateApproval:
 			of = &groups[1]

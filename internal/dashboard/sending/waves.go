@@ -83,7 +83,7 @@ func (f *wavesForm) fault(field, key string) {
 
 // offers returns the form with the sizes of a file. The people are those who are sent a message.
 func offers(sub submission.Submission) (f wavesForm) {
-	ends := slices.DeleteFunc(rollout.Firsts(sub.Check.People()), func(w rollout.Wave) bool { return w.Until >= bucket.Count })
+	ends := rollout.Firsts(sub.Check.People())
 	if sub.Plan.InWaves() && !slices.ContainsFunc(ends, func(w rollout.Wave) bool { return w.Until == sub.Plan.Waves[0].Until }) {
 		ends = append([]rollout.Wave{sub.Plan.Waves[0]}, ends...)
 	}

@@ -257,7 +257,7 @@ func TestWaves_AtOnce(t *testing.T) {
 		t.Fatalf("the plan is %+v", c.stored.Plan)
 	}
 	page := c.author.Get(path)
-	says(t, page, http.StatusOK, "Ondas Todas as 2.000.000 pessoas recebem de uma vez, antes dos primeiros resultados.", "Enviar para 2.000.000 pessoas")
+	says(t, page, http.StatusOK, "Ondas Todas as 2.000.000 pessoas recebem de uma vez, sem esperar os primeiros resultados.", "Enviar para 2.000.000 pessoas")
 	if !strings.Contains(page.Body, `value="once" checked`) || !strings.Contains(page.Body, `<option value="50" selected>`) || !strings.Contains(page.Body, `value="4h0m0s" selected`) {
 		t.Errorf("the form is\n%s", page.Body)
 	}
@@ -512,7 +512,7 @@ func TestWaves_Holding(t *testing.T) {
 		t.Errorf("the list is\n%s", list.Body)
 	}
 	c.stored.Approval = submission.Approval{AskedBy: "author@example.com", Decision: submission.DecisionApproved, DecidedBy: "approver@example.com"}
-	says(t, c.author.Get(sending.ApprovalsPath), http.StatusOK, "Aprovada; a onda 2 de 3 espera que alguém a abra")
+	says(t, c.author.Get(sending.ApprovalsPath), http.StatusOK, "Aprovada; a onda 2 de 3 aguarda decisão")
 	part := c.author
 	part.Header = http.Header{"Hx-Request": {"true"}}
 	if a := part.Get(path); !strings.Contains(fmt.Sprint(a.Location, a.Header), campaignOf(path)) {
@@ -547,7 +547,7 @@ func TestWaves_HoldAndDiscard(t *testing.T) {
 	}
 	a.Location = address // the notice is that of the next page
 	says(t, b.admin.Follow(a), http.StatusOK, "The rest of the campaign “Natal” was discarded", "The rest of this campaign was discarded")
-	if log := strings.Join(b.decided(), "\n"); !strings.Contains(log, "campaign.discard_rest") {
+	if log := strings.Join(b.decided(), "\n"); !strings.Contains(log, "rollout.discard") {
 		t.Errorf("the audit log has\n%s", log)
 	}
 	c, err := b.store.Dispatched(t.Context(), sub.ID)

@@ -151,6 +151,14 @@ func (s Submission) OfWave(wave int) (sum Cell) {
 	return sum
 }
 
+// PeopleAfter returns the people of the waves after one.
+func (s Submission) PeopleAfter(wave int) (n int) {
+	for _, people := range s.Plan.People(s.Check.People())[wave:] {
+		n += people
+	}
+	return n
+}
+
 // ladderEnd returns when what has not gone of a campaign in waves is discarded: rollout.MaxLadder after its first wave, or
 // when its messages may not go any more. It is zero for other campaigns.
 func (s Submission) ladderEnd() time.Time {
