@@ -289,9 +289,9 @@ var approvalForms = []sentForm{
 	},
 }
 
-// waveSteps are the waves of a file that is divided: 1,000 people, then a tenth, then the rest.
+// waveSteps are the waves of a file that is divided: about 1,150 people, then a tenth, then the rest.
 func waveSteps(pause string) url.Values {
-	return url.Values{"plan": {"waves"}, "first": {"100"}, "until-1000": {"yes"}, "pause": {pause}}
+	return url.Values{"plan": {"waves"}, "first": {"115"}, "until-1000": {"yes"}, "pause": {pause}}
 }
 
 var waveForms = []sentForm{

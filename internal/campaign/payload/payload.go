@@ -166,8 +166,11 @@ func ReadFrame(ctx context.Context, blobs Blobs, b campaign.Batch, frame int) ([
 	return readFrames(ctx, blobs, b, frame, frame+1)
 }
 
-// ReadAll reads all messages of a batch with a single read. Its errors are those of ReadFrame.
+// ReadAll reads all messages of a batch with a single read, none of a batch that has none. Its errors are those of ReadFrame.
 func ReadAll(ctx context.Context, blobs Blobs, b campaign.Batch) ([]campaign.Message, error) {
+	if b.Accepted == 0 { // it has no payload
+		return nil, nil
+	}
 	return readFrames(ctx, blobs, b, 0, b.Frames())
 }
 

@@ -86,3 +86,12 @@ func TestWriter_AddErased(t *testing.T) {
 		t.Error("another message than the second is erased")
 	}
 }
+
+// A batch whose people were all invalid, or in other batches, has no payload.
+func TestReadAll_NoMessages(t *testing.T) {
+	t.Parallel()
+	messages, err := payload.ReadAll(t.Context(), nil, campaign.Batch{})
+	if err != nil || len(messages) > 0 {
+		t.Errorf("%d messages, %v", len(messages), err)
+	}
+}
