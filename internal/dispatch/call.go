@@ -200,7 +200,7 @@ func (q *request) add(m Message) {
 		})
 	}
 	written := valid(m.Phone)
-	added := message{phone: []byte(written), uid: []byte(valid(m.UID)), vars: [2]int{from, len(q.vars)}}
+	added := message{phone: []byte(written), uid: []byte(valid(m.UID)), vars: spanOf(from, len(q.vars))}
 	added.number, added.rejection = phone.ParseTyped(written)
 	q.messages, q.lines = append(q.messages, added), append(q.lines, m.Line)
 }

@@ -47,7 +47,7 @@ func FuzzReadRequest(f *testing.F) {
 		}
 		for i := range q.messages {
 			m := &q.messages[i]
-			if blank(m.uid) || m.vars[0] > m.vars[1] || m.vars[1] > len(q.vars) || (m.number == 0) == (m.rejection == nil) {
+			if blank(m.uid) || m.vars[0] > m.vars[1] || int(m.vars[1]) > len(q.vars) || (m.number == 0) == (m.rejection == nil) {
 				t.Errorf("message %d: %+v", i, m)
 			}
 		}

@@ -148,7 +148,7 @@ func (r *reader) element(i int) error {
 }
 
 func (r *reader) message(i int) error {
-	m := message{vars: [2]int{len(r.req.vars), len(r.req.vars)}}
+	m := message{vars: spanOf(len(r.req.vars), len(r.req.vars))}
 	var phoneKind, uidKind jsonscan.Kind
 	err := r.scan.Members(func(name []byte) (err error) {
 		switch string(name) {
@@ -184,8 +184,9 @@ func (r *reader) checkPhone(i int, m *message, kind jsonscan.Kind) {
 	}
 }
 
-func (r *reader) vars(i int) (part [2]int, err error) {
-	part = [2]int{len(r.req.vars), len(r.req.vars)}
+func (r *reader) vars(i int) (part span, err error) {
+	from := len(r.req.vars)
+	part = spanOf(from, from)
 	if kind := r.scan.Peek(); kind == jsonscan.Null {
 		_, err = r.scan.Raw()
 		return part, err
@@ -193,7 +194,7 @@ func (r *reader) vars(i int) (part [2]int, err error) {
 		return part, r.wrongType(i, "vars", mustBeObject)
 	}
 	err = r.scan.Members(func(name []byte) (err error) {
-		v := variable{name: r.req.names.add(len(r.req.vars)-part[0], name), kind: r.scan.Peek()}
+		v := variable{name: r.req.names.add(len(r.req.vars)-from, name), kind: r.scan.Peek()}
 		if v.kind == jsonscan.String {
 			v.value, err = r.scan.String()
 			v.replaced = r.scan.Replaced()
@@ -203,8 +204,7 @@ func (r *reader) vars(i int) (part [2]int, err error) {
 		r.req.vars = append(r.req.vars, v)
 		return err
 	})
-	part[1] = len(r.req.vars)
-	return part, err
+	return spanOf(from, len(r.req.vars)), err
 }
 
 func (r *reader) wrongType(message int, field, detail string) error {

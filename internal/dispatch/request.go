@@ -51,8 +51,13 @@ type message struct {
 	number    e164.Number
 	rejection *e164.Rejection // nil for a valid number
 	elsewhere bool            // an earlier batch holds the number, and the part goes without the message
-	vars      [2]int          // range in request.vars
+	vars      span            // in request.vars
 }
+
+// span is a range of indexes. A call has less than 2^31 variables. A message has 80 bytes: a call has 2,000 of them.
+type span [2]int32
+
+func spanOf(from, until int) span { return span{int32(from), int32(until)} } //nolint:gosec // see span
 
 // accepted reports whether the call's batch has the message.
 func (m *message) accepted() bool { return m.rejection == nil && !m.elsewhere }
