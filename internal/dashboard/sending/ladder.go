@@ -159,10 +159,7 @@ func openOf(sub submission.Submission) openWave {
 		return openWave{}
 	}
 	of := sub.OfWave(number)
-	o := openWave{Number: number, Of: len(sub.Plan.Waves), People: of.Accepted, Parts: of.Parts}
-	for _, people := range sub.Plan.People(sub.Check.People())[number:] {
-		o.Later += people
-	}
+	o := openWave{Number: number, Of: len(sub.Plan.Waves), People: of.Accepted, Parts: of.Parts, Later: sub.PeopleAfter(number)}
 	o.Left = sub.Totals().NotAccepted() - o.Later
 	o.Done = sub.Sending.Parts - (sub.PartsOpen() - of.Parts)
 	return o
