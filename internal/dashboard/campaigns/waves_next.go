@@ -32,10 +32,9 @@ type nextWave struct {
 // Before returns the number of the wave before.
 func (n nextWave) Before() int { return n.Number - 1 }
 
-// waveForm is what a person entered to open a wave, if it was refused.
+// waveForm is the form that opens a wave, if it was refused.
 type waveForm struct {
-	Fault  string // key of a text, "" for none
-	Reason string
+	Fault string // key of a text, "" for none
 }
 
 // nextWave returns the wave that waits for a person, nil if none does.
