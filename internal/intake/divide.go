@@ -21,9 +21,9 @@ const maxWaiting = 24 << 20
 type waiting struct {
 	lines  part
 	unread []submission.LeftOut // lines that the sheet leaves out
-	apart  *separated
-	weight int // bytes of their values
-	passed int // lines of the cell that are in its parts or left out, as read again
+	apart  *separated           // of lines, as long as none has a fault
+	weight int                  // bytes of their values
+	passed int                  // lines of the cell that are in its parts or left out, as read again
 }
 
 func (w *waiting) empty() bool { return len(w.lines)+len(w.unread) == 0 }

@@ -29,12 +29,11 @@ const maxRounds = 3
 
 // judge divides lines into the messages of a part and the lines that are left out: those with a
 // fault, and repeated numbers. If the line of a number has a fault, its next line takes the place.
-// Dispatch alone decides what a fault is of those that the sheet can read. unread are the others.
-func (r *reader) judge(ctx context.Context, next submission.Submission, lines part, unread []submission.LeftOut) (j judged, err error) {
-	j.out = unread
-	faulty := map[int]bool{} // by line
+// Dispatch alone decides what a fault is of those that the sheet can read.
+func (r *reader) judge(ctx context.Context, next submission.Submission, w *waiting) (j judged, err error) {
+	j.out = w.unread
+	apart, faulty := w.apart, map[int]bool{} // by line
 	for round := 1; ; round++ {
-		apart := r.separate(lines, faulty, round <= maxRounds)
 		j.part, j.verdict = apart.kept, dispatch.Verdict{}
 		if len(j.part) > 0 {
 			if j.verdict, err = r.Dispatch.Check(ctx, j.part.call(next, next.Check.Parts+1, apart.people)); err != nil {
@@ -50,6 +49,7 @@ func (r *reader) judge(ctx context.Context, next submission.Submission, lines pa
 			faulty[j.part[at].Line] = true
 			j.out = append(j.out, leftOut(j.part[at], submission.KindFaulty, fault.Code, fault.Field))
 		}
+		apart = r.separate(w.lines, faulty, round < maxRounds)
 	}
 }
 

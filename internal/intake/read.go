@@ -174,7 +174,7 @@ func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err
 	}
 	next.Check = next.Check.Clone()
 	w := r.cells[cell]
-	j, err := r.judge(ctx, next, w.lines, w.unread)
+	j, err := r.judge(ctx, next, w)
 	if err != nil {
 		return false, err
 	}
