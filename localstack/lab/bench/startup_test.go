@@ -4,7 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -101,9 +104,35 @@ func start(b *testing.B, f function, event []byte) time.Duration {
 	return spent
 }
 
-// globals returns the environment of every function: the settings of the Go runtime in
-// template.yaml, and what a client of AWS needs.
+// globals returns the environment of every function: the settings of the Go runtime, and what a client of AWS needs.
 func globals(b *testing.B) []string {
+	b.Helper()
+	env := []string{
+		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x", "SIGNING_KEY_ID=x", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024",
+	}
+	for name, value := range runtimeSettings(b) {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// likeDeployed gives this process the settings of the Go runtime that the functions have. The returned function undoes it.
+func likeDeployed(b *testing.B) (undo func()) {
+	b.Helper()
+	settings := runtimeSettings(b)
+	percent, err := strconv.Atoi(settings["GOGC"])
+	check(b, err)
+	processors, err := strconv.Atoi(settings["GOMAXPROCS"])
+	check(b, err)
+	percent, processors = debug.SetGCPercent(percent), runtime.GOMAXPROCS(processors)
+	return func() {
+		debug.SetGCPercent(percent)
+		runtime.GOMAXPROCS(processors)
+	}
+}
+
+// runtimeSettings returns the settings of the Go runtime in template.yaml, by name.
+func runtimeSettings(b *testing.B) map[string]string {
 	b.Helper()
 	source, err := os.ReadFile("template.yaml")
 	check(b, err)
@@ -117,17 +146,14 @@ func globals(b *testing.B) []string {
 		} `yaml:"Globals"`
 	}
 	check(b, yaml.Unmarshal(source, &template))
-	env := []string{
-		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x", "SIGNING_KEY_ID=x", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024",
-	}
+	settings := map[string]string{}
 	for _, name := range []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS"} {
-		value := template.Globals.Function.Environment.Variables[name].Value
-		if value == "" {
+		settings[name] = template.Globals.Function.Environment.Variables[name].Value
+		if settings[name] == "" {
 			b.Fatalf("template.yaml does not set %s any more", name)
 		}
-		env = append(env, name+"="+value)
 	}
-	return env
+	return settings
 }
 
 func build(b *testing.B, dir, pkg string) string {
