@@ -26,13 +26,16 @@ import (
 // setting is 1,769 MB.
 const intakeMemory = 512 << 20
 
+// scatter is a prime: the numbers of a file are in no order, as those of customers.
+const scatter = 1_000_003
+
 // recipientsFile returns a file of n recipients of about 100 bytes each. Its last line repeats
 // the number of the first.
 func recipientsFile(t *testing.T, format string, n int) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	line := func(w io.Writer, form string, i int) {
-		number := 11_9_1000_0000 + i%n
+		number := 11_9_1000_0000 + i*scatter%n
 		fmt.Fprintf(w, form, i+2, number, i, "José da Conceição Gonçalves dos Santos nº "+strconv.Itoa(i), "pedido "+strconv.Itoa(i))
 	}
 	if format == "csv" {

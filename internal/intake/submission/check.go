@@ -3,11 +3,8 @@ package submission
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"campaign-dispatch/internal/campaign"
@@ -323,104 +320,13 @@ func (f Findings) People() int { return max(0, f.Accepted-f.Withheld()) }
 // Fits reports whether the campaign may be sent.
 func (f Findings) Fits() bool { return len(f.General) == 0 && f.Accepted > 0 }
 
-// Message is a line of a part's file.
-type Message struct {
-	Line  int    `json:"line"`
-	Phone string `json:"phone"` // in a form that a call may have
-	// Written is the number as in the file, if a person or AddNine has changed it.
-	Written string `json:"written,omitempty"`
-	Cell    string `json:"-"` // the number as in the file
-	// Number has the digits of the phone number in E.164, country code included. It is 0 for an
-	// invalid number.
-	Number uint64            `json:"number,omitempty"`
-	UID    string            `json:"uid"`
-	Vars   map[string]string `json:"vars,omitempty"`
-	ANSI   bool              `json:"ansi,omitempty"` // whether the line is not UTF-8
-}
-
-// Weight returns the size of the message's values in bytes.
-func (m Message) Weight() int {
-	n := len(m.Phone) + len(m.UID)
-	for _, value := range m.Vars {
-		n += len(value)
-	}
-	return n
-}
-
-// partHeader begins the first line of a part's file. The number of people when it was checked ends
-// the line. A message in JSON follows in each further line.
-const partHeader = "campaign-dispatch part 1 people "
-
-// EncodePart encodes the messages of a part that has a number of people.
-func EncodePart(messages []Message, people int) []byte {
-	return encodeLines(partHeader+strconv.Itoa(people)+"\n", messages)
-}
-
 // EncodeLeftOut encodes lines that get no message, or are noted, each as a line of JSON.
-func EncodeLeftOut(all []LeftOut) []byte { return encodeLines("", all) }
-
-func encodeLines[T any](header string, all []T) []byte {
-	b := bytes.NewBufferString(header)
-	lines := json.NewEncoder(b)
+func EncodeLeftOut(all []LeftOut) []byte {
+	var b bytes.Buffer
+	lines := json.NewEncoder(&b)
 	lines.SetEscapeHTML(false)
 	for _, l := range all {
 		_ = lines.Encode(l) // texts and numbers always encode
 	}
 	return b.Bytes()
 }
-
-// DecodePart decodes a part's file. Erasures delete lines from it. people is the number of people
-// when the part was checked. The error wraps campaign.ErrDamaged.
-func DecodePart(body []byte) (messages []Message, people int, err error) {
-	people, rest, err := splitPart(body)
-	if err != nil {
-		return nil, 0, err
-	}
-	for line := range bytes.Lines(rest) {
-		m, err := decodeMessage(line)
-		if err != nil {
-			return nil, 0, err
-		}
-		messages = append(messages, m)
-	}
-	return messages, people, nil
-}
-
-// DecodeOne decodes only the message at a position in a part's file, from 0. It returns the last one if
-// the file has fewer lines. The error wraps campaign.ErrNotFound if it has none, or campaign.ErrDamaged.
-func DecodeOne(body []byte, at int) (Message, error) {
-	_, rest, err := splitPart(body)
-	if err != nil {
-		return Message{}, err
-	}
-	var found []byte
-	for line := range bytes.Lines(rest) {
-		found = line
-		if at--; at < 0 {
-			break
-		}
-	}
-	if found == nil {
-		return Message{}, campaign.ErrNotFound
-	}
-	return decodeMessage(found)
-}
-
-// splitPart returns the number of people of a part and its lines.
-func splitPart(body []byte) (people int, lines []byte, err error) {
-	header, lines, _ := bytes.Cut(body, []byte("\n"))
-	count, _ := strings.CutPrefix(string(header), partHeader)
-	if people, err = strconv.Atoi(count); err != nil {
-		return 0, nil, errDamagedPart
-	}
-	return people, lines, nil
-}
-
-func decodeMessage(line []byte) (m Message, err error) {
-	if err := json.Unmarshal(line, &m); err != nil {
-		return Message{}, errDamagedPart
-	}
-	return m, nil
-}
-
-var errDamagedPart = fmt.Errorf("a part of a submission: %w", campaign.ErrDamaged)

@@ -2,11 +2,13 @@ package submission_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/intake/submission"
@@ -96,6 +98,35 @@ func TestPart_Codec(t *testing.T) {
 			t.Errorf("one of %q: error %v", damaged, err)
 		}
 	}
+}
+
+// Each message is read as it was written, and encoding/json reads the same. What is not UTF-8 becomes U+FFFD.
+func TestPart_AnyMessage(t *testing.T) {
+	t.Parallel()
+	text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z"\\<>&/\x00-\x1f\x{7f}é\x{2028}😀]{0,8}`),
+		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 8), func(b []byte) string { return string(b) }))
+	rapid.Check(t, func(t *rapid.T) {
+		m := submission.Message{
+			Line: rapid.IntRange(1, 1<<31).Draw(t, "line"), Phone: text.Draw(t, "phone"), Written: text.Draw(t, "written"),
+			Number: rapid.Uint64().Draw(t, "number"), UID: text.Draw(t, "uid"), ANSI: rapid.Bool().Draw(t, "ansi"),
+			Vars: rapid.MapOfN(rapid.StringMatching(`[a-zé"]{1,6}`), text, 1, 4).Draw(t, "vars"),
+		}
+		file := submission.EncodePart([]submission.Message{m}, 1)
+		got, _, err := submission.DecodePart(file)
+		_, line, _ := bytes.Cut(file, []byte("\n"))
+		var plain submission.Message
+		if err := errors.Join(err, json.Unmarshal(line, &plain)); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		valid := func(s string) string { return string([]rune(s)) }
+		m.Phone, m.Written, m.UID = valid(m.Phone), valid(m.Written), valid(m.UID)
+		for name, value := range m.Vars {
+			m.Vars[name] = valid(value)
+		}
+		if diff := cmp.Diff([]submission.Message{m, m}, []submission.Message{got[0], plain}); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 }
 
 // A part has fewer lines than people after lines were deleted: its last line stands for those after it.
