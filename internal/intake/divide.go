@@ -17,20 +17,44 @@ import (
 // short part.
 const maxWaiting = 24 << 20
 
-// waiting are the lines of a cell that are in no part yet. A file that is not divided has one cell.
-type waiting struct {
-	lines  part
-	unread []submission.LeftOut // lines that the sheet leaves out
-	apart  *separated           // of lines, as long as none has a fault
-	weight int                  // bytes of their values
-	passed int                  // lines of the cell that are in its parts or left out, as read again
+// waitingLine is a line that waits for its part. It has the values of the variables in the order of the columns, and no Vars:
+// a map of each line takes most of the memory.
+type waitingLine struct {
+	submission.Message
+
+	values   []string
+	repeated bool // an earlier line has its number
 }
 
-func (w *waiting) empty() bool { return len(w.lines)+len(w.unread) == 0 }
+// waiting are the lines of a cell that are in no part yet. A file that is not divided has one cell.
+type waiting struct {
+	lines   []waitingLine
+	numbers map[uint64]struct{}
+	kept    int                  // lines that are not repeated
+	unread  []submission.LeftOut // lines that the sheet leaves out
+	weight  int                  // bytes of their values
+	passed  int                  // lines of the cell that are in its parts or left out, as read again
+}
+
+// add adds a line. seen are the numbers of the parts.
+func (w *waiting) add(l waitingLine, seen map[uint64]struct{}) {
+	if l.Number != 0 {
+		_, before := seen[l.Number]
+		_, here := w.numbers[l.Number]
+		l.repeated = before || here
+		w.numbers[l.Number] = struct{}{}
+	}
+	if !l.repeated {
+		w.kept++
+	}
+	w.lines = append(w.lines, l)
+}
+
+func (w *waiting) len() int { return len(w.lines) + len(w.unread) }
 
 // full reports whether the lines make a part.
 func (w *waiting) full(partLines int) bool {
-	return len(w.apart.kept) >= partLines || len(w.lines)+len(w.unread) >= 2*partLines || w.weight >= partWeight
+	return w.kept >= partLines || w.len() >= 2*partLines || w.weight >= partWeight
 }
 
 // beginDivided begins the check of a file once more, divided into cells: it has so many people that its campaign can go in
@@ -58,7 +82,7 @@ func (r *reader) expected() int {
 func (r *reader) prepare() {
 	r.cells = make([]*waiting, max(1, len(r.Check.Cells)))
 	for n := range r.cells {
-		r.cells[n] = &waiting{apart: r.newSeparated()}
+		r.cells[n] = &waiting{numbers: map[uint64]struct{}{}}
 	}
 	r.scope = bucket.Wave(r.CampaignID)
 }
@@ -94,7 +118,7 @@ func (r *reader) readLines(rows *sheet.File) (cell int, found bool, err error) {
 		}
 	}
 	for n, w := range r.cells {
-		if !w.empty() {
+		if w.len() > 0 {
 			return n, true, nil
 		}
 	}
@@ -112,14 +136,13 @@ func (r *reader) take(row sheet.Row) (cell int, full bool) {
 		r.pass(row.Line, uint64(number.Number))
 		return cell, false
 	}
-	m := r.messageOf(row, number, written)
-	weight := m.Weight()
+	l := r.lineOf(row, number, written)
+	weight := l.weight()
 	w.weight, r.weight = w.weight+weight, r.weight+weight
 	if row.Fault != "" {
-		w.unread = append(w.unread, leftOut(m, submission.KindFaulty, row.Fault, ""))
+		w.unread = append(w.unread, leftOut(r.messageOf(l), submission.KindFaulty, row.Fault, ""))
 	} else {
-		w.apart.add(m)
-		w.lines = append(w.lines, m)
+		w.add(l, r.seen)
 	}
 	if r.weight >= maxWaiting {
 		return r.heaviest(), true
@@ -149,7 +172,10 @@ func (r *reader) pass(line int, number uint64) {
 func (r *reader) drop(cell int) {
 	w := r.cells[cell]
 	r.weight -= w.weight
-	r.cells[cell] = &waiting{apart: r.newSeparated(), passed: w.passed + len(w.lines) + len(w.unread)}
+	w.passed += w.len()
+	clear(w.lines)
+	clear(w.numbers)
+	w.lines, w.unread, w.kept, w.weight = w.lines[:0], nil, 0, 0
 }
 
 // countCell counts a part of a cell, which has lines and what was judged of them.

@@ -32,7 +32,8 @@ const maxRounds = 3
 // Dispatch alone decides what a fault is of those that the sheet can read.
 func (r *reader) judge(ctx context.Context, next submission.Submission, w *waiting) (j judged, err error) {
 	j.out = w.unread
-	apart, faulty := w.apart, map[int]bool{} // by line
+	lines, apart := r.separateWaiting(w)
+	faulty := map[int]bool{} // by line
 	for round := 1; ; round++ {
 		j.part, j.verdict = apart.kept, dispatch.Verdict{}
 		if len(j.part) > 0 {
@@ -49,8 +50,26 @@ func (r *reader) judge(ctx context.Context, next submission.Submission, w *waiti
 			faulty[j.part[at].Line] = true
 			j.out = append(j.out, leftOut(j.part[at], submission.KindFaulty, fault.Code, fault.Field))
 		}
-		apart = r.separate(w.lines, faulty, round < maxRounds)
+		apart = r.separate(lines, faulty, round < maxRounds)
 	}
+}
+
+// separateWaiting returns the messages of waiting lines, and divides them into those kept and those repeated.
+func (r *reader) separateWaiting(w *waiting) (lines part, s *separated) {
+	lines = make(part, len(w.lines))
+	s = &separated{reader: r, kept: make(part, 0, w.kept)}
+	for n, l := range w.lines {
+		lines[n] = r.messageOf(l)
+		if l.repeated {
+			s.repeated = append(s.repeated, lines[n])
+			continue
+		}
+		s.kept = append(s.kept, lines[n])
+		if l.Number != 0 {
+			s.people++
+		}
+	}
+	return lines, s
 }
 
 // separate divides the lines without a fault into those kept and those repeated. If free is true, another

@@ -122,15 +122,33 @@ func (r *reader) see(number uint64) {
 	}
 }
 
+// lineOf returns a line as it waits for its part.
+func (r *reader) lineOf(row sheet.Row, number phone.Typed, written string) waitingLine {
+	l := waitingLine{Message: submission.Message{
+		Line: row.Line, Phone: number.Text, Written: written, Cell: row.ID(r.Columns.Phone), Number: uint64(number.Number),
+		UID: valueOf(row.ID(r.Columns.UID)), ANSI: row.ANSI,
+	}, values: make([]string, len(r.Columns.Values))}
+	for n, v := range r.Columns.Values {
+		l.values[n] = valueOf(row.Cell(v.Column))
+	}
+	return l
+}
+
+func (l *waitingLine) weight() int {
+	n := l.Weight()
+	for _, value := range l.values {
+		n += len(value)
+	}
+	return n
+}
+
 // messageOf returns the message of a line. Cells without a value are left out of its variables: an empty value
 // would break the greeting.
-func (r *reader) messageOf(row sheet.Row, number phone.Typed, written string) submission.Message {
-	m := submission.Message{
-		Line: row.Line, Phone: number.Text, Written: written, Cell: row.ID(r.Columns.Phone), Number: uint64(number.Number),
-		UID: valueOf(row.ID(r.Columns.UID)), Vars: map[string]string{}, ANSI: row.ANSI,
-	}
-	for _, v := range r.Columns.Values {
-		if text := valueOf(row.Cell(v.Column)); text != "" {
+func (r *reader) messageOf(l waitingLine) submission.Message {
+	m := l.Message
+	m.Vars = make(map[string]string, len(l.values))
+	for n, v := range r.Columns.Values {
+		if text := l.values[n]; text != "" {
 			m.Vars[v.Name] = text
 		}
 	}
@@ -185,7 +203,7 @@ func (r *reader) readPart(ctx context.Context, rows *sheet.File) (more bool, err
 	if err := r.write(ctx, &next, cell, j); err != nil {
 		return false, err
 	}
-	countCell(&next.Check, cell, len(w.lines)+len(w.unread), j)
+	countCell(&next.Check, cell, w.len(), j)
 	for _, m := range j.part {
 		r.see(m.Number)
 	}
