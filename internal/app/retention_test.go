@@ -75,8 +75,8 @@ func TestPrivacyPage_Retention(t *testing.T) {
 		period(campaign.ErrorFileLife), period(campaign.EventLife), period(campaign.EventLife) + " from the reply",
 		"until an admin decides, or the number opts out or in; " + period(campaign.EventLife) + " from the reply at most", period(campaign.OptOutLogLife) + " from the opt-out", period(campaign.EventLife),
 		period(campaign.AnswerLife), period(campaign.AnswerFileLife),
-		period(submission.ClosedLife) + " after the file's " + period(submission.Life) + ", the draft's " + period(submission.DraftLife) + " or the waves' " + period(rollout.MaxLadder) + ", and after the campaign's time; 60 days after it with a request for approval",
-		period(submission.Life) + "; a draft, " + period(submission.DraftLife) + " from the last change; in waves, " + period(rollout.MaxLadder) + " from the first; with a request for approval, until " + period(submission.RequestLife) + " after its campaign's time, but the uploaded file in `work/` never longer than 30 days",
+		period(submission.ClosedLife) + " after the file's " + period(submission.Life) + ", the draft's " + period(submission.DraftLife) + " or the waves' " + period(rollout.MaxDuration) + ", and after the campaign's time; 60 days after it with a request for approval",
+		period(submission.Life) + "; a draft, " + period(submission.DraftLife) + " from the last change; in waves, " + period(rollout.MaxDuration) + " from the first; with a request for approval, until " + period(submission.RequestLife) + " after its campaign's time, but the uploaded file in `work/` never longer than 30 days",
 		period(campaign.Retention) + " from the check of the file", // parts that are not accepted any more
 		period(export.Life) + " from its completion",
 		period(campaign.UploadLife), "until an admin deletes them",

@@ -65,7 +65,7 @@ var (
 	ErrNotOwn         = errors.New("another person asked for the approval")
 	ErrScheduleMissed = errors.New("the time of sending has passed") // or is too close
 	ErrOverBudget     = errors.New("the budget has no room")
-	ErrTooLong        = errors.New("the last wave would go too late") // after notAfter, or after rollout.MaxLadder
+	ErrTooLong        = errors.New("the last wave would go too late") // after notAfter, or after rollout.MaxDuration
 	ErrTooEarly       = errors.New("the wave cannot be opened yet")
 	ErrPaused         = errors.New("the campaign is paused")
 )
@@ -173,7 +173,7 @@ func (s *Service) sendable(ctx context.Context, d *decision) error {
 	if err := s.current(ctx, sub); err != nil || sub.State == submission.StateInterrupted {
 		return err
 	}
-	late, err := s.TooLong(ctx, sub)
+	late, err := s.isLate(ctx, sub)
 	if err != nil || late {
 		return cmp.Or(err, ErrTooLong)
 	}

@@ -182,7 +182,7 @@ func TestWaves_NotOpened(t *testing.T) {
 		}, 2, intake.ErrTooEarly},
 		"before the campaign's time": {func(c *company, sub submission.Submission) { sub.Schedule = at(time.Hour); c.save(sub) }, 2, intake.ErrTooEarly},
 		"after notAfter":             {func(c *company, sub submission.Submission) { sub.NotAfter = at(0); c.save(sub) }, 2, intake.ErrScheduleMissed},
-		"after 14 days":              {func(c *company, _ submission.Submission) { c.now = c.now.Add(rollout.MaxLadder) }, 2, intake.ErrScheduleMissed},
+		"after 14 days":              {func(c *company, _ submission.Submission) { c.now = c.now.Add(rollout.MaxDuration) }, 2, intake.ErrScheduleMissed},
 		"paused": {func(c *company, sub submission.Submission) {
 			_, err := c.store.PauseCampaign(c.t.Context(), sub.ID, c.now)
 			c.must(err)
@@ -259,7 +259,7 @@ func TestWaves_RestDiscarded(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(c *company, sub submission.Submission){
 		"by a person":   func(c *company, sub submission.Submission) { c.must(c.Discard(c.t.Context(), sub)) },
-		"after 14 days": func(c *company, sub submission.Submission) { c.expire(sub, noon.Add(rollout.MaxLadder)) },
+		"after 14 days": func(c *company, sub submission.Submission) { c.expire(sub, noon.Add(rollout.MaxDuration)) },
 		"notAfter": func(c *company, sub submission.Submission) {
 			sub.NotAfter = noon.Add(time.Hour).Format(time.RFC3339)
 			c.expire(c.save(sub), noon.Add(time.Hour))
@@ -269,7 +269,7 @@ func TestWaves_RestDiscarded(t *testing.T) {
 			t.Parallel()
 			c := newCompany(t)
 			sub := c.send(c.inWaves(40, nil))
-			if next := sub.NextCheck(c.now); next.Before(noon.Add(rollout.MaxLadder)) {
+			if next := sub.NextCheck(c.now); next.Before(noon.Add(rollout.MaxDuration)) {
 				t.Errorf("sweep looks at it at %v", next)
 			}
 			end(c, sub)
@@ -336,25 +336,25 @@ func TestWaves_AsReviewed(t *testing.T) {
 		Rules: map[campaign.Traffic]reach.Rule{campaign.Promotion: reach.Usual()}, Holidays: []string{"03-31"},
 	}))
 	sub := c.inWaves(60, func(sub *submission.Submission) { sub.Schedule = "2037-03-30T18:00:00" }) // a Monday; 22:00 is closed
-	ladder, err := c.Ladder(t.Context(), sub)
+	planned, err := c.PlannedWaves(t.Context(), sub)
 	c.must(err)
 	quote, err := c.Quote(t.Context(), sub)
 	c.must(err)
 	var at []string
 	people, price := 0, campaign.Money(0)
-	for _, r := range ladder {
-		at, people, price = append(at, r.GoesAt.UTC().Format("02.01. 15:04")), people+r.People(), price+r.Price
+	for _, r := range planned {
+		at, people, price = append(at, r.Goes.UTC().Format("02.01. 15:04")), people+r.People(), price+r.Price
 	}
 	if diff := cmp.Diff([]string{"30.03. 21:00", "01.04. 12:00", "01.04. 16:00"}, at); diff != "" || people != 60 || price != quote.Price || price != 60*50_000 {
 		t.Fatalf("%d people for %s, quoted %s (-want +got):\n%s", people, price, quote.Price, diff)
 	}
 	sub = c.send(sub)
-	for n, r := range ladder[1:] {
+	for n, r := range planned[1:] {
 		decide, err := c.ResultsFrom(t.Context(), sub)
-		if want := ladder[n].GoesAt.Add(4 * time.Hour); err != nil || !decide.Equal(want) {
+		if want := planned[n].Goes.Add(4 * time.Hour); err != nil || !decide.Equal(want) {
 			t.Errorf("the results of wave %d have had their time at %v, want %v; %v", n+1, decide, want, err)
 		}
-		c.now = r.GoesAt
+		c.now = r.Goes
 		c.must(c.openWave(sub, n+2))
 		c.run()
 		sub = c.stored(sub)
@@ -401,12 +401,12 @@ func TestWaves_SecondDayFull(t *testing.T) {
 	}
 }
 
-// A ladder that ends after notAfter, or takes longer than its parts are kept, is refused with every choice that begins it.
+// A planned that ends after notAfter, or takes longer than its parts are kept, is refused with every choice that begins it.
 func TestWaves_TooLong(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(sub *submission.Submission){
 		"after notAfter": func(sub *submission.Submission) { sub.NotAfter = noon.Add(8 * time.Hour).Format(time.RFC3339) },
-		"after 14 days":  func(sub *submission.Submission) { sub.Plan.Waves[2].NotBefore = noon.Add(rollout.MaxLadder) },
+		"after 14 days":  func(sub *submission.Submission) { sub.Plan.Waves[2].NotBefore = noon.Add(rollout.MaxDuration) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

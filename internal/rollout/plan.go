@@ -14,10 +14,9 @@ const (
 	// FirstWave is the number of people that a proposed first wave has, as nearly as the cells allow. Of 10,000 people
 	// about 4,500 get a message at once; twice a limit of 1 % is seen among 1,500.
 	FirstWave = 10_000
-	// MaxWaves is the maximum number of waves.
-	MaxWaves = 5
-	// MaxLadder is the time from the first wave's to the last one's. What has not gone by then is discarded.
-	MaxLadder = 14 * 24 * time.Hour
+	maxWaves  = 5
+	// MaxDuration is the time from the first wave's to the last one's. What has not gone by then is discarded.
+	MaxDuration = 14 * 24 * time.Hour
 	// ProposedSoak is the proposed time between two waves.
 	ProposedSoak = 4 * time.Hour
 	minSoak      = 15 * time.Minute
@@ -133,38 +132,43 @@ func Firsts(people []int) (all []Wave) {
 	return all
 }
 
-// ErrInvalid means that a plan cannot be that of a file.
-var ErrInvalid = errors.New("the plan is not one of this file")
+var errInvalid = errors.New("the plan is not one of this file")
 
-// Check returns ErrInvalid if the plan cannot divide a file. people are those of each cell. The plan without waves is that
+// Check returns an error if the plan cannot divide a file. people are those of each cell. The plan without waves is that
 // of any file.
 func (p Plan) Check(people []int) error {
 	if !p.InWaves() {
 		return nil
 	}
 	last := p.Waves[len(p.Waves)-1]
-	if len(people) != len(bounds) || len(p.Waves) < 2 || len(p.Waves) > MaxWaves || last.Until != bucket.Count ||
+	if len(people) != len(bounds) || len(p.Waves) < 2 || len(p.Waves) > maxWaves || last.Until != bucket.Count ||
 		p.Soak < minSoak || p.Soak > maxSoak || slices.Contains(p.People(people), 0) || !p.Waves[0].NotBefore.IsZero() {
-		return ErrInvalid
+		return errInvalid
 	}
 	for n, w := range p.Waves {
 		if !slices.Contains(bounds, w.Until) || n > 0 && w.Until <= p.Waves[n-1].Until {
-			return ErrInvalid
+			return errInvalid
 		}
 	}
 	return nil
 }
 
-// Times returns the earliest time at which each wave goes. first is when the first one is due; opens returns when the hours
-// are open next, at an instant or after it.
-func (p Plan) Times(first time.Time, opens func(time.Time) time.Time) []time.Time {
-	times, at := make([]time.Time, len(p.Waves)), first
+// Start is when a wave goes at the earliest.
+type Start struct {
+	Due  time.Time // by the plan alone
+	Goes time.Time // when its first message goes: the hours are open
+}
+
+// Starts returns when each wave goes. first is when the first one is due; opens returns when the hours are open next, at an
+// instant or after it.
+func (p Plan) Starts(first time.Time, opens func(time.Time) time.Time) []Start {
+	starts, at := make([]Start, len(p.Waves)), first
 	for n, w := range p.Waves {
 		if w.NotBefore.After(at) {
 			at = w.NotBefore
 		}
-		times[n] = opens(at)
-		at = times[n].Add(p.Soak)
+		starts[n] = Start{at, opens(at)}
+		at = starts[n].Goes.Add(p.Soak)
 	}
-	return times
+	return starts
 }

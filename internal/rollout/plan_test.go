@@ -109,7 +109,7 @@ func TestPlan_Check(t *testing.T) {
 	}
 }
 
-func TestPlan_Times(t *testing.T) {
+func TestPlan_Starts(t *testing.T) {
 	t.Parallel()
 	friday := time.Date(2026, 11, 27, 20, 0, 0, 0, time.UTC)
 	monday := time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
@@ -120,8 +120,9 @@ func TestPlan_Times(t *testing.T) {
 		return at
 	}
 	p := rollout.Plan{Soak: 4 * time.Hour, Waves: []rollout.Wave{{Until: 100}, {Until: 1000}, {Until: 10_000, NotBefore: monday.AddDate(0, 0, 1)}}}
-	want := []time.Time{friday, monday, monday.AddDate(0, 0, 1)}
-	if diff := cmp.Diff(want, p.Times(friday, opens)); diff != "" {
+	tuesday := monday.AddDate(0, 0, 1)
+	want := []rollout.Start{{friday, friday}, {friday.Add(4 * time.Hour), monday}, {tuesday, tuesday}}
+	if diff := cmp.Diff(want, p.Starts(friday, opens)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -115,11 +115,11 @@ func TestSweep_WavesOfRescheduled(t *testing.T) {
 	}{
 		"rescheduled":     {campaign.Move{Due: beginning.Add(-24 * time.Hour), Revision: 1}, submission.StateHolding},
 		"not rescheduled": {campaign.Move{}, submission.StateDiscarded},
-		"long ago":        {campaign.Move{Due: beginning.Add(-rollout.MaxLadder), Revision: 1}, submission.StateDiscarded},
+		"long ago":        {campaign.Move{Due: beginning.Add(-rollout.MaxDuration), Revision: 1}, submission.StateDiscarded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			begun := beginning.Add(-rollout.MaxLadder - time.Hour)
+			begun := beginning.Add(-rollout.MaxDuration - time.Hour)
 			s := oneSubmission{move: test.move, stored: submission.Submission{
 				ID: campaign.ID{Tenant: "t", CampaignID: "c"}, State: submission.StateHolding, CreatedAt: begun, UpdatedAt: begun,
 				Sending: submission.Sending{Parts: 1, Waves: []submission.Opened{{At: begun}}},
@@ -134,7 +134,7 @@ func TestSweep_WavesOfRescheduled(t *testing.T) {
 			if s.stored.State != test.want {
 				t.Errorf("the waves are %s, want %s", s.stored.State, test.want)
 			}
-			if next := s.stored.NextCheck(beginning); test.want == submission.StateHolding && !next.Equal(test.move.Due.Add(rollout.MaxLadder)) {
+			if next := s.stored.NextCheck(beginning); test.want == submission.StateHolding && !next.Equal(test.move.Due.Add(rollout.MaxDuration)) {
 				t.Errorf("they are looked at again at %v", next)
 			}
 		})

@@ -20,8 +20,8 @@ import (
 // inWaves is the number of people of a file whose campaign goes in waves.
 const inWaves = 100_001
 
-// ladder is a walk through a campaign in waves, in a window of one width.
-type ladder struct {
+// wavesJourney is a walk through a campaign in waves, in a window of one width.
+type wavesJourney struct {
 	journey
 
 	window   int    // of windows
@@ -38,8 +38,8 @@ func TestWaves(t *testing.T) {
 		}
 		t.Run(windows[window].name, func(t *testing.T) {
 			t.Parallel()
-			person := func() ladder {
-				return ladder{journey: journey{open(t, "pt-BR"), windows[window].width}, window: window}
+			person := func() wavesJourney {
+				return wavesJourney{journey: journey{open(t, "pt-BR"), windows[window].width}, window: window}
 			}
 			admin, author, approver := person(), person(), person()
 			email := admin.newTenant()
@@ -59,26 +59,26 @@ func TestWaves(t *testing.T) {
 }
 
 // look checks a page, and puts the window back to its width.
-func (l ladder) look(page string) {
+func (l wavesJourney) look(page string) {
 	l.t.Helper()
 	l.check("waves-" + windows[l.window].name + "-" + page)
 	l.resize()
 }
 
-func (l ladder) resize() {
+func (l wavesJourney) resize() {
 	l.t.Helper()
 	w := windows[l.window]
 	l.run("set the window", chromedp.EmulateViewport(w.width, tall, w.as...))
 }
 
-func (l ladder) enter(email string) {
+func (l wavesJourney) enter(email string) {
 	l.t.Helper()
 	l.signIn(email)
 	l.resize()
 }
 
 // prepare gives the tenant prices, a rule for approvals and a template.
-func (l ladder) prepare(email string) {
+func (l wavesJourney) prepare(email string) {
 	l.t.Helper()
 	l.enter(email)
 	l.visit("/dashboard/settings/billing")
@@ -93,7 +93,7 @@ func (l ladder) prepare(email string) {
 }
 
 // upload uploads the file of a campaign, and waits for its review.
-func (l *ladder) upload() {
+func (l *wavesJourney) upload() {
 	l.t.Helper()
 	path := filepath.Join(l.t.TempDir(), "clientes.csv")
 	var file strings.Builder
@@ -133,7 +133,7 @@ func fateOf(i int) string {
 }
 
 // await waits for an element, longer than an action may take.
-func (l ladder) await(what, selector string) {
+func (l wavesJourney) await(what, selector string) {
 	l.t.Helper()
 	const most = 10 * time.Minute
 	ctx, stop := context.WithTimeout(l.ctx, most)
@@ -144,7 +144,7 @@ func (l ladder) await(what, selector string) {
 }
 
 // says fails the test if an element lacks a text.
-func (l ladder) says(selector string, wants ...string) {
+func (l wavesJourney) says(selector string, wants ...string) {
 	l.t.Helper()
 	shown := strings.ReplaceAll(l.text(selector), "\u00a0", " ")
 	for _, want := range wants {
@@ -156,7 +156,7 @@ func (l ladder) says(selector string, wants ...string) {
 
 // plan changes the waves on the review: the smallest first wave, stops at a tenth and a quarter, a short pause, and a time
 // for the last wave. Then the author asks for approval.
-func (l ladder) plan() {
+func (l wavesJourney) plan() {
 	l.t.Helper()
 	l.plain("the check")
 	l.says(`#waves`, `As outras [\d.]+ esperam`, `Onda 2`)
@@ -189,7 +189,7 @@ func (l ladder) plan() {
 }
 
 // approve approves the campaign.
-func (l ladder) approve() {
+func (l wavesJourney) approve() {
 	l.t.Helper()
 	l.visit("/dashboard")
 	l.follow(`main a[href="/dashboard/approvals"]`, `td.lead a`)
@@ -202,7 +202,7 @@ func (l ladder) approve() {
 }
 
 // readFirst waits until the first wave is sent, and reads what a person needs to decide.
-func (l ladder) readFirst() {
+func (l wavesJourney) readFirst() {
 	l.t.Helper()
 	l.visit(l.campaign)
 	l.await("the wave that waits", `#wave-reason`)
@@ -221,7 +221,7 @@ func (l ladder) readFirst() {
 }
 
 // open opens the next wave, first without a reason.
-func (l ladder) open() {
+func (l wavesJourney) open() {
 	l.t.Helper()
 	l.visit(l.campaign)
 	l.tabTo(`#next-wave form button`)
@@ -241,7 +241,7 @@ func (l ladder) open() {
 }
 
 // stop discards the waves that are left.
-func (l ladder) stop() {
+func (l wavesJourney) stop() {
 	l.t.Helper()
 	l.follow(`#wave-stop`, `main form button.danger`)
 	l.says(`main form`, "Nenhuma outra onda pode ser aberta")
@@ -254,7 +254,7 @@ func (l ladder) stop() {
 }
 
 // audited looks at the log of what happened.
-func (l ladder) audited() {
+func (l wavesJourney) audited() {
 	l.t.Helper()
 	l.visit("/dashboard/settings/audit")
 	l.says(`main`, "Abriu uma onda")

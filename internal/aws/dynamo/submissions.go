@@ -165,7 +165,7 @@ func (t *table) readTotals(meta Item) (totals campaign.SubmissionTotals) {
 		return totals
 	}
 	if totals.Cells.Waves() > 0 { // a reschedule moves the end of the waves that are not open yet
-		totals.Until = campaign.Later(totals.Until, getMillis(meta, "movedTo").Add(rollout.MaxLadder))
+		totals.Until = campaign.Later(totals.Until, getMillis(meta, "movedTo").Add(rollout.MaxDuration))
 	}
 	return totals.At(t.Now())
 }

@@ -84,10 +84,8 @@ type Intake interface {
 	ScheduleMissed(sub submission.Submission) bool
 	// Quote returns what a checked campaign costs now.
 	Quote(ctx context.Context, sub submission.Submission) (intake.Quote, error)
-	// Ladder returns the waves of a checked campaign as they go at the earliest, none for one that goes at once.
-	Ladder(ctx context.Context, sub submission.Submission) ([]intake.Rung, error)
-	// TooLong reports whether the last wave of a checked campaign would go too late.
-	TooLong(ctx context.Context, sub submission.Submission) (bool, error)
+	// PlannedWaves returns the waves of a checked campaign as they go at the earliest, none for one that goes at once.
+	PlannedWaves(ctx context.Context, sub submission.Submission) ([]intake.PlannedWave, error)
 	// SetPlan sets the waves of a checked campaign, or none. The error wraps campaign.ErrLostRace if somebody has saved the
 	// submission since, and is intake.ErrState if it was confirmed.
 	SetPlan(ctx context.Context, sub submission.Submission, plan rollout.Plan) error

@@ -138,9 +138,9 @@ type view struct {
 	Choices        review.Choices
 	Correct        []review.Correction
 	Open           openWave
-	Rungs          []rung    // the waves of a campaign that is not confirmed
-	TooLong        string    // why its last wave would go too late, or ""
-	Form           wavesForm // to change the waves
+	PlannedWaves   []plannedWave // the waves of a campaign that is not confirmed
+	TooLong        string        // why its last wave would go too late, or ""
+	Form           wavesForm     // to change the waves
 	starting
 }
 

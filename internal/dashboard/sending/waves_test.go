@@ -86,12 +86,8 @@ func (c *company) real() *intake.Service {
 	return &intake.Service{Store: planRows{c: c}, Rules: planRules{c: c}, Tasks: &tasks{}, Now: func() time.Time { return noon }}
 }
 
-func (c *company) Ladder(ctx context.Context, sub submission.Submission) ([]intake.Rung, error) {
-	return c.real().Ladder(ctx, sub)
-}
-
-func (c *company) TooLong(ctx context.Context, sub submission.Submission) (bool, error) {
-	return c.real().TooLong(ctx, sub)
+func (c *company) PlannedWaves(ctx context.Context, sub submission.Submission) ([]intake.PlannedWave, error) {
+	return c.real().PlannedWaves(ctx, sub)
 }
 
 func (c *company) SetPlan(ctx context.Context, sub submission.Submission, plan rollout.Plan) error {
@@ -405,7 +401,7 @@ func TestWaves_TooLong(t *testing.T) {
 		t.Errorf("the page can be confirmed:\n%s", page.Text())
 	}
 	says(t, c.confirm(c.author), http.StatusConflict, "A última onda sairia tarde demais.", strings.Replace(late, "13:00. Use", "14:00. Use", 1))
-	c.stored.NotAfter, c.stored.Plan.Waves[2].NotBefore = "", noon.Add(rollout.MaxLadder)
+	c.stored.NotAfter, c.stored.Plan.Waves[2].NotBefore = "", noon.Add(rollout.MaxDuration)
 	says(t, c.author.Get(path), http.StatusOK, "A onda 3 só poderia sair em 05/12/2037 09:00, 14 dias ou mais depois da primeira")
 	c.stored.State, c.stored.Approval = submission.StateApproval, submission.Approval{AskedBy: "author@example.com", AskedAt: noon}
 	without(t, c.approver.Get(path), "Aprovar 3 ondas")

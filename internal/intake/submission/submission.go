@@ -184,13 +184,13 @@ func (s Submission) Totals() campaign.SubmissionTotals {
 // draft. The next wave of a campaign waits until its time ends.
 func (s Submission) FilesUntil() time.Time {
 	if s.State == StateHolding && s.Sending.Wave() > 0 {
-		return s.ladderEnd()
+		return s.wavesEnd()
 	}
 	end := s.CreatedAt.Add(Life)
 	if saved := s.SavedAt.Add(DraftLife); saved.After(end) {
 		end = saved
 	}
-	return campaign.Later(campaign.Later(end, s.Approval.openUntil(s.Due())), s.ladderEnd())
+	return campaign.Later(campaign.Later(end, s.Approval.openUntil(s.Due())), s.wavesEnd())
 }
 
 // ExpiresAt returns when the submission is deleted, long after it was closed.

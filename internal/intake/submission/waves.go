@@ -159,13 +159,13 @@ func (s Submission) PeopleAfter(wave int) (n int) {
 	return n
 }
 
-// ladderEnd returns when what has not gone of a campaign in waves is discarded: rollout.MaxLadder after its first wave, or
+// wavesEnd returns when what has not gone of a campaign in waves is discarded: rollout.MaxDuration after its first wave, or
 // when its messages may not go any more. It is zero for other campaigns.
-func (s Submission) ladderEnd() time.Time {
+func (s Submission) wavesEnd() time.Time {
 	if s.Sending.Wave() == 0 {
 		return time.Time{}
 	}
-	end := campaign.Later(s.Sending.Waves[0].At, s.Due()).Add(rollout.MaxLadder)
+	end := campaign.Later(s.Sending.Waves[0].At, s.Due()).Add(rollout.MaxDuration)
 	if until := s.Until(); !until.IsZero() && until.Before(end) {
 		return until
 	}

@@ -19,18 +19,18 @@ import (
 	"campaign-dispatch/internal/rollout/bucket"
 )
 
-// ladder is the life of a campaign in three waves.
-type ladder struct {
+// campaignInWaves is the life of a campaign in three waves.
+type campaignInWaves struct {
 	*life
 	plan   rollout.Plan
 	others map[string]bool // uids of those whom a batch of the API has
 	known  bool            // the row of the submission exists
 }
 
-// newLadder confirms a campaign in three waves, of which the first one is accepted.
-func newLadder(t *testing.T, lines int) *ladder {
+// newCampaignInWaves confirms a campaign in three waves, of which the first one is accepted.
+func newCampaignInWaves(t *testing.T, lines int) *campaignInWaves {
 	t.Helper()
-	l := &ladder{life: &life{
+	l := &campaignInWaves{life: &life{
 		company: newCompany(t, 500, 0), name: "Liquidação", people: map[string]string{}, out: map[string]bool{}, gone: map[string]bool{},
 		states: map[string]campaign.Outcome{},
 	}, others: map[string]bool{}, known: true}
@@ -57,14 +57,14 @@ func newLadder(t *testing.T, lines int) *ladder {
 }
 
 // waveOf returns the wave of a person by the number.
-func (l *ladder) waveOf(uid string) int {
+func (l *campaignInWaves) waveOf(uid string) int {
 	number, err := strconv.ParseUint(strings.TrimPrefix(l.people[uid], "+"), 10, 64)
 	l.must(err)
 	return l.plan.WaveOf(rollout.CellOf(bucket.Of(bucket.Wave(l.id.CampaignID), e164.Number(number))))
 }
 
 // linesOf returns the numbers of the lines of some people of a wave who did not opt out.
-func (l *ladder) linesOf(wave, people int) (lines []int) {
+func (l *campaignInWaves) linesOf(wave, people int) (lines []int) {
 	for n := 0; len(lines) < people; n++ {
 		if uid := fmt.Sprint("u", n); l.people[uid] != "" && !l.out[uid] && l.waveOf(uid) == wave {
 			lines = append(lines, n)
@@ -79,7 +79,7 @@ type inWave struct {
 }
 
 // wave counts a wave. Of the wave 0, which is no wave, are those whom a batch of the API has.
-func (l *ladder) wave(number int) (w inWave) {
+func (l *campaignInWaves) wave(number int) (w inWave) {
 	for uid := range l.people {
 		of := l.waveOf(uid)
 		if of == number {
@@ -120,7 +120,7 @@ func numberIn(text, after string) int {
 }
 
 // row returns the cells of a line of the campaign's waves, by their labels.
-func (l *ladder) row(page webtest.Answer, id string) func(label string) string {
+func (l *campaignInWaves) row(page webtest.Answer, id string) func(label string) string {
 	l.t.Helper()
 	found := regexp.MustCompile(`(?s)<tr id="wave-` + id + `">(.*?)</tr>`).FindStringSubmatch(page.Body)
 	if found == nil {
@@ -136,7 +136,7 @@ func (l *ladder) row(page webtest.Answer, id string) func(label string) string {
 }
 
 // waves checks the lines of the waves: each adds up, and all add up to the file.
-func (l *ladder) waves(when string) {
+func (l *campaignInWaves) waves(when string) {
 	l.t.Helper()
 	page := l.author.Get(l.path())
 	of, left, missing, people := 0, 0, 0, 0
@@ -189,7 +189,7 @@ func (l *ladder) waves(when string) {
 }
 
 // rollout checks what the API says about the waves.
-func (l *ladder) rollout(when, state string, last int) {
+func (l *campaignInWaves) rollout(when, state string, last int) {
 	l.t.Helper()
 	var a struct {
 		Rollout struct {
@@ -209,7 +209,7 @@ func (l *ladder) rollout(when, state string, last int) {
 }
 
 // see looks at the campaign everywhere.
-func (l *ladder) see(when, state string, last int) {
+func (l *campaignInWaves) see(when, state string, last int) {
 	l.t.Helper()
 	l.look(when)
 	l.waves(when)
@@ -226,14 +226,14 @@ func (l *ladder) see(when, state string, last int) {
 }
 
 // day lets time pass until a day of the campaign.
-func (l *ladder) day(n int) {
+func (l *campaignInWaves) day(n int) {
 	l.t.Helper()
 	l.pass(l.begun.Add(time.Duration(n)*24*time.Hour), l.begun, lives)
 	l.author = l.SignIn(l.tenant, web.RoleAuthor)
 }
 
 // end gives the messages that wait or are sent their last states.
-func (l *ladder) end() {
+func (l *campaignInWaves) end() {
 	l.t.Helper()
 	l.sendUntil(len(l.accepted))
 	for _, b := range l.accepted {
@@ -252,9 +252,9 @@ func (l *ladder) end() {
 
 // Of a campaign in waves of whose second wave some people were left out, and whose third wave was discarded, all figures
 // everywhere add up on each day, also after the row of the file is gone.
-func TestPeopleAddUp_Ladder(t *testing.T) {
+func TestPeopleAddUp_WavesOfDays(t *testing.T) {
 	t.Parallel()
-	l := newLadder(t, 6_000)
+	l := newCampaignInWaves(t, 6_000)
 	l.send()
 	l.see("day 0", "holding", 1)
 	l.day(1)

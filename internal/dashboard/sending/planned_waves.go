@@ -11,12 +11,11 @@ import (
 	"campaign-dispatch/internal/dashboard/web"
 	"campaign-dispatch/internal/intake"
 	"campaign-dispatch/internal/intake/submission"
-	"campaign-dispatch/internal/rollout"
 )
 
-// rung is a wave of a campaign that is not confirmed, with when its messages go at the earliest.
-type rung struct {
-	intake.Rung
+// plannedWave is a wave of a campaign that is not confirmed, with when its messages go at the earliest.
+type plannedWave struct {
+	intake.PlannedWave
 	starting
 
 	Booked []string // the dates in whose budgets its parts are booked
@@ -44,61 +43,55 @@ func (s *Pages) addWaves(p *web.Page, v *view) (err error) {
 	if !v.Plan.InWaves() {
 		return nil
 	}
-	ladder, err := s.Intake.Ladder(p.R.Context(), v.Submission)
+	planned, err := s.Intake.PlannedWaves(p.R.Context(), v.Submission)
 	if err != nil {
 		return err
 	}
-	v.climb(ladder, s.Now())
-	late, err := s.Intake.TooLong(p.R.Context(), v.Submission)
-	if err == nil && late {
-		v.TooLong = v.tooLong(p, s.Now())
-	}
-	return err
+	v.addPlanned(planned)
+	v.TooLong = v.tooLong(p)
+	return nil
 }
 
-// climb adds the waves, each with its openings.
-func (v *view) climb(ladder []intake.Rung, now time.Time) {
+// addPlanned adds the waves, each with its openings.
+func (v *view) addPlanned(planned []intake.PlannedWave) {
 	v.CannotGo = 0
-	due := v.DueFrom(now)
-	for _, of := range ladder {
-		r := rung{Rung: of}
-		r.due = campaign.Later(due, of.NotBefore)
+	for _, of := range planned {
+		r := plannedWave{PlannedWave: of}
+		r.due = of.Due
 		plan, _ := v.hours.Plan(v.hours.InZones(of.Zones), r.due, v.Until)
 		r.plan(v.hours, plan)
-		booked := v.hours.BookedOn(of.GoesAt)
+		booked := v.hours.BookedOn(of.Goes)
 		for zones := range of.ByZones {
 			r.Booked = append(r.Booked, booked(zones))
 		}
-		v.Rungs = append(v.Rungs, r)
+		v.PlannedWaves = append(v.PlannedWaves, r)
 		v.CannotGo += of.CannotGo
-		due = of.GoesAt.Add(v.Plan.Soak)
 	}
 }
 
-// tooLong says which wave would go too late, and what can be changed.
-func (v view) tooLong(p *web.Page, now time.Time) string {
-	last, due := campaign.LastSend(v.Until), v.DueFrom(now)
-	for _, r := range v.Rungs {
-		if !last.IsZero() && r.GoesAt.After(last) {
-			return p.T("sending.waves_too_late", p.Number(r.Number), p.When(r.GoesAt), p.When(v.Until))
+// tooLong says which wave would go too late, and what can be changed. It is "" if none would.
+func (v view) tooLong(p *web.Page) string {
+	for _, r := range v.PlannedWaves {
+		if r.TooLate {
+			return p.T("sending.waves_too_late", p.Number(r.Number), p.When(r.Goes), p.When(v.Until))
 		}
-		if r.GoesAt.Sub(due) >= rollout.MaxLadder {
-			return p.T("sending.waves_too_long", p.Number(r.Number), p.When(r.GoesAt))
+		if r.TooLong {
+			return p.T("sending.waves_too_long", p.Number(r.Number), p.When(r.Goes))
 		}
 	}
-	return p.T("submission.too_long")
+	return ""
 }
 
 // Others returns the people of all waves but the first one.
 func (v view) Others() (n int) {
-	for _, r := range v.Rungs[1:] {
+	for _, r := range v.PlannedWaves[1:] {
 		n += r.People()
 	}
 	return n
 }
 
 // Before returns the number of the wave before.
-func (r rung) Before() int { return r.Number - 1 }
+func (r plannedWave) Before() int { return r.Number - 1 }
 
 // Pause returns the time between two waves in words.
 func (v view) Pause(p *web.Page) string { return pauseText(p, v.Plan.Soak) }
@@ -113,7 +106,7 @@ func pauseText(p *web.Page, d time.Duration) string {
 // WavesOn returns the waves that are booked on a date in words, "" without waves.
 func (v view) WavesOn(p *web.Page, date string) string {
 	var numbers []string
-	for _, r := range v.Rungs {
+	for _, r := range v.PlannedWaves {
 		if slices.Contains(r.Booked, date) {
 			numbers = append(numbers, strconv.Itoa(r.Number))
 		}
@@ -138,7 +131,7 @@ func (v view) Booked() []campaign.BudgetFigures {
 
 // NoRoom returns the date whose budget has no room for a wave, "" if there is none or the campaign goes at once.
 func (v view) NoRoom() string {
-	if full, found := v.Quote.Full(); found && len(v.Rungs) > 0 {
+	if full, found := v.Quote.Full(); found && len(v.PlannedWaves) > 0 {
 		return full.Date
 	}
 	return ""

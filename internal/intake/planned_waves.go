@@ -12,22 +12,25 @@ import (
 	"campaign-dispatch/internal/rollout"
 )
 
-// Rung is a wave of a campaign that is not confirmed, as it would go if each wave is opened as early as its plan says.
-type Rung struct {
+// PlannedWave is a wave of a campaign that is not confirmed, as it would go if each wave is opened as early as its plan says.
+type PlannedWave struct {
 	rollout.Wave
 	submission.Cell // what its parts have
 
+	rollout.Start
+
 	Number   int            // from 1
-	GoesAt   time.Time      // when its first message goes
 	CannotGo int            // people for whom no hours are left before the messages may not go any more
 	Price    campaign.Money // of the messages that are sent, 0 without prices
+	TooLate  bool           // it goes after the time until which its messages may go
+	TooLong  bool           // it goes after the time for which its parts are kept
 }
 
 // People returns the number of people who are sent a message.
-func (r Rung) People() int { return r.Accepted - r.Withheld }
+func (r PlannedWave) People() int { return r.Accepted - r.Withheld }
 
-// Ladder returns the waves of a checked campaign, none for one that goes at once.
-func (s *Service) Ladder(ctx context.Context, sub submission.Submission) ([]Rung, error) {
+// PlannedWaves returns the waves of a checked campaign, none for one that goes at once.
+func (s *Service) PlannedWaves(ctx context.Context, sub submission.Submission) ([]PlannedWave, error) {
 	if !sub.Plan.InWaves() {
 		return nil, nil
 	}
@@ -39,20 +42,30 @@ func (s *Service) Ladder(ctx context.Context, sub submission.Submission) ([]Rung
 	if err != nil {
 		return nil, err
 	}
-	var rungs []Rung
-	for n, at := range times(sub, hours, s.Now()) {
-		r := Rung{Wave: sub.Plan.Waves[n], Cell: sub.OfWave(n + 1), Number: n + 1, GoesAt: at}
-		_, r.CannotGo = hours.Plan(hours.InZones(r.Zones), at, sub.Until())
+	var waves []PlannedWave
+	now := s.Now()
+	for n, start := range starts(sub, hours, now) {
+		r := PlannedWave{Wave: sub.Plan.Waves[n], Cell: sub.OfWave(n + 1), Start: start, Number: n + 1}
+		_, r.CannotGo = hours.Plan(hours.InZones(r.Zones), r.Goes, sub.Until())
 		r.Price = billing.Cost(r.Sent)
-		rungs = append(rungs, r)
+		r.TooLate, r.TooLong = late(sub, r.Start, now)
+		waves = append(waves, r)
 	}
-	return rungs, nil
+	return waves, nil
 }
 
-// times returns when each wave goes at the earliest.
-func times(sub submission.Submission, hours reach.Hours, now time.Time) []time.Time {
+// starts returns when each wave goes at the earliest.
+func starts(sub submission.Submission, hours reach.Hours, now time.Time) []rollout.Start {
 	zones := zonesOf(sub.Check.Findings.Zones)
-	return sub.Plan.Times(sub.DueFrom(now), func(at time.Time) time.Time { return hours.FirstOpens(zones, at) })
+	return sub.Plan.Starts(sub.DueFrom(now), func(at time.Time) time.Time { return hours.FirstOpens(zones, at) })
+}
+
+// late reports whether a wave would go after the time until which its messages may go, and after the time for which its parts
+// are kept.
+func late(sub submission.Submission, start rollout.Start, now time.Time) (tooLate, tooLong bool) {
+	until := sub.Until()
+	tooLate = !until.IsZero() && start.Goes.After(campaign.LastSend(until))
+	return tooLate, start.Goes.Sub(sub.DueFrom(now)) >= rollout.MaxDuration
 }
 
 func zonesOf(people map[window.Zone]int) (zones window.Set) {
@@ -86,15 +99,14 @@ func bookings(sub submission.Submission, hours reach.Hours, now time.Time) []boo
 		return []booking{{sub.DueFrom(now), sub.Check.Findings.Booked()}}
 	}
 	var all []booking
-	for n, at := range times(sub, hours, now) {
-		all = append(all, booking{at, sub.OfWave(n + 1).ByZones})
+	for n, start := range starts(sub, hours, now) {
+		all = append(all, booking{start.Goes, sub.OfWave(n + 1).ByZones})
 	}
 	return all
 }
 
-// TooLong reports whether the last wave of a checked campaign would go after the time until which its messages may go, or
-// after the time for which its parts are kept.
-func (s *Service) TooLong(ctx context.Context, sub submission.Submission) (bool, error) {
+// isLate reports whether the last wave of a checked campaign would go too late.
+func (s *Service) isLate(ctx context.Context, sub submission.Submission) (bool, error) {
 	if !sub.Plan.InWaves() {
 		return false, nil
 	}
@@ -102,9 +114,10 @@ func (s *Service) TooLong(ctx context.Context, sub submission.Submission) (bool,
 	if err != nil {
 		return false, err
 	}
-	all := times(sub, hours, s.Now())
-	last, until := all[len(all)-1], sub.Until()
-	return !until.IsZero() && last.After(campaign.LastSend(until)) || last.Sub(sub.DueFrom(s.Now())) >= rollout.MaxLadder, nil
+	now := s.Now()
+	all := starts(sub, hours, now)
+	tooLate, tooLong := late(sub, all[len(all)-1], now)
+	return tooLate || tooLong, nil
 }
 
 // SetPlan sets the waves of a checked campaign that nobody has confirmed, or makes it go at once. A plan that is not one of
