@@ -21,8 +21,8 @@ type plannedWave struct {
 	Booked []string // the dates in whose budgets its parts are booked
 }
 
-// zonesOf returns the people of a campaign by zone. Those of a campaign in waves are in the open wave, or in the first one.
-func zonesOf(sub submission.Submission) map[window.Zone]int {
+// peopleByZone returns the people of a campaign by zone. Those of a campaign in waves are in the open wave, or in the first one.
+func peopleByZone(sub submission.Submission) map[window.Zone]int {
 	if sub.Plan.InWaves() {
 		return sub.OfWave(max(1, sub.Sending.Wave())).Zones
 	}

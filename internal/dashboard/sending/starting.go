@@ -38,7 +38,7 @@ func (s *Pages) addHours(p *web.Page, v *view) error {
 		return nil
 	}
 	v.due, v.hours = v.DueFrom(s.Now()), hours
-	plan, cannotGo := hours.Plan(hours.InZones(zonesOf(v.Submission)), v.due, v.Until)
+	plan, cannotGo := hours.Plan(hours.InZones(peopleByZone(v.Submission)), v.due, v.Until)
 	v.CannotGo = cannotGo
 	v.plan(hours, plan)
 	return nil
