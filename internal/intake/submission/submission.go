@@ -190,6 +190,9 @@ func (s Submission) FilesUntil() time.Time {
 	if saved := s.SavedAt.Add(DraftLife); saved.After(end) {
 		end = saved
 	}
+	if opened := s.Sending.Wave(); opened > 1 { // in the last minute, perhaps
+		end = campaign.Later(end, s.Sending.Waves[opened-1].At.Add(Life))
+	}
 	return campaign.Later(campaign.Later(end, s.Approval.openUntil(s.Due())), s.wavesEnd())
 }
 

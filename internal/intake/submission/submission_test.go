@@ -74,6 +74,22 @@ func TestSubmission_NextCheck(t *testing.T) {
 	}
 }
 
+// A wave that is opened in the last minute is dispatched. The waves after it end with it.
+func TestSubmission_OpenedAtTheEnd(t *testing.T) {
+	t.Parallel()
+	first := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	last := first.Add(rollout.MaxDuration - time.Minute)
+	sub := submission.Submission{State: submission.StateSending, CreatedAt: first.Add(-time.Hour)}
+	sub.Sending.Waves = []submission.Opened{{At: first}, {At: last}}
+	if until := sub.FilesUntil(); until.Before(last.Add(24 * time.Hour)) {
+		t.Errorf("a wave that is opened at %v is discarded at %v", last, until)
+	}
+	sub.State = submission.StateHolding
+	if until := sub.FilesUntil(); !until.Equal(first.Add(rollout.MaxDuration)) {
+		t.Errorf("the waves that nobody opened are discarded at %v", until)
+	}
+}
+
 // A part is read as it was written, also after the lines of some people were deleted.
 func TestPart_Codec(t *testing.T) {
 	t.Parallel()
