@@ -117,6 +117,14 @@ func (c Cells) Buckets(wave int) (from, until int) {
 	return from, until
 }
 
+// EndedIn returns the wave after which the rest of a campaign in waves was discarded, 0 for another campaign.
+func (t SubmissionTotals) EndedIn() (wave int) {
+	if t.PartsToCome > 0 || t.PartsDone == t.Parts {
+		return 0
+	}
+	return t.Cells.WaveOf(t.PartsDone)
+}
+
 // Holding returns the wave that a person has to open next, 0 if none waits: the parts of all waves before it are accepted,
 // and none of its own.
 func (t SubmissionTotals) Holding() (wave int) {

@@ -56,8 +56,7 @@ type Results struct {
 	ToGo    int       // messages that wait for their schedule, or for sending hours that begin
 	Stalled bool      // the last sends of a batch failed
 
-	// Holding is the wave that waits for a person, 0 for none, and Waves their number. They are not stored with the others.
-	Holding, Waves int
+	InWaves
 
 	// NeverGo is the number of messages that wait for a send window that never opens. The first of them end at EndsAt.
 	NeverGo int
@@ -66,13 +65,25 @@ type Results struct {
 	ExpiresAt time.Time
 }
 
+// InWaves is how far a campaign is with its waves. It is not stored with its results.
+type InWaves struct {
+	Waves   int // their number, 0 for a campaign that goes at once
+	Holding int // the wave that waits for a person, 0 for none
+	EndedIn int // the last wave that went, if the others are discarded; 0 if none is
+}
+
+// InWavesOf returns how far a campaign is with its waves.
+func InWavesOf(t campaign.SubmissionTotals) InWaves {
+	return InWaves{Waves: t.Cells.Waves(), Holding: t.Holding(), EndedIn: t.EndedIn()}
+}
+
 // ResultsOf returns the results of a campaign, which was read at now with its heads.
 func ResultsOf(c campaign.Campaign, now time.Time) Results {
 	r := Results{
 		At: now, Status: shown(c, now), Batches: c.BatchCount, Moves: c.Move.Revision,
 		CancelledAt: c.CancelledAt, PausedAt: c.PausedAt,
 		NotAccepted: c.Submission.NotAccepted(), NeverAccepted: c.Submission.NeverAccepted(),
-		Holding: c.Submission.Holding(), Waves: c.Submission.Cells.Waves(),
+		InWaves: InWavesOf(c.Submission),
 	}
 	r.Unanswered, r.Until = unanswered(c, now)
 	if len(c.Batches) == 0 && !c.CancelledAt.IsZero() { // it was cancelled before its first part

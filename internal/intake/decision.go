@@ -39,6 +39,7 @@ type Step struct {
 	Shown  string             // Submission.Shown of the page that the person saw
 	Reason string             // of a refusal, or of an opened wave
 	Wave   int                // that is opened
+	Early  bool               // it is opened although the results of the wave before have not had their time
 	Audit  account.AuditEntry // with who decides
 }
 
@@ -67,6 +68,7 @@ var (
 	ErrOverBudget     = errors.New("the budget has no room")
 	ErrTooLong        = errors.New("the last wave would go too late") // after notAfter, or after rollout.MaxDuration
 	ErrTooEarly       = errors.New("the wave cannot be opened yet")
+	ErrPauseRuns      = errors.New("the results of the wave before have not had their time") // see Step.Early
 	ErrPaused         = errors.New("the campaign is paused")
 )
 

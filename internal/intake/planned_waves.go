@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"campaign-dispatch/internal/base/inputerr"
@@ -138,7 +139,7 @@ func (s *Service) SetPlan(ctx context.Context, sub submission.Submission, plan r
 func (d *decision) open(now time.Time) {
 	opened := submission.Opened{At: now, By: d.Audit.Who}
 	if d.sub.Sending.Wave() > 0 {
-		opened.Reason, d.sub.Sending.RestAtOnce = d.Reason, true
+		opened.Reason, opened.Early, d.sub.Sending.RestAtOnce = d.Reason, d.Early, true
 	}
 	d.sub.Sending.Waves = append(d.sub.Sending.Waves[:d.sub.Sending.Wave():d.sub.Sending.Wave()], opened)
 }
@@ -157,11 +158,26 @@ func (s *Service) openWave(ctx context.Context, d *decision) error {
 	case !s.Now().Before(sub.FilesUntil()):
 		return ErrScheduleMissed
 	}
-	if err := s.runs(ctx, sub.ID); err != nil {
+	if err := errors.Join(s.runs(ctx, sub.ID), s.pauseEnded(ctx, d)); err != nil {
 		return err
 	}
 	d.sub.State = submission.StateSending
 	d.open(s.Now())
+	return nil
+}
+
+// pauseEnded returns ErrPauseRuns while the results of the wave before arrive, unless the person knows. Early is then true
+// only if they do.
+func (s *Service) pauseEnded(ctx context.Context, d *decision) error {
+	from, err := s.ResultsFrom(ctx, d.sub)
+	if err != nil {
+		return err
+	}
+	runs := s.Now().Before(from)
+	if runs && !d.Early {
+		return ErrPauseRuns
+	}
+	d.Early = runs
 	return nil
 }
 

@@ -45,7 +45,7 @@ var atWaves = map[string]func(r *rival){
 
 func (r *rival) openWave(wave int, who string) {
 	step := r.by(intake.OpenWave, who, "open "+strconv.Itoa(wave))
-	step.Wave = wave
+	step.Wave, step.Early = wave, true
 	_, _ = r.service.Decide(r.t.Context(), step)
 }
 

@@ -55,7 +55,7 @@ func (c *company) inWaves(people int, change func(sub *submission.Submission)) s
 // openWave opens a wave as ana does.
 func (c *company) openWave(sub submission.Submission, wave int) error {
 	step := stepOf(intake.OpenWave, sub, ana, "rollout.open")
-	step.Wave = wave
+	step.Wave, step.Early = wave, true
 	_, err := c.Decide(c.t.Context(), step)
 	return err
 }
@@ -515,6 +515,27 @@ func TestWaves_CancelledWithLastPart(t *testing.T) {
 	}
 }
 
+// A wave opens while the pause runs only for a person who knows it, and afterwards without that.
+func TestWaves_PauseRuns(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	sub := c.send(c.inWaves(24, nil))
+	from, err := c.ResultsFrom(t.Context(), sub)
+	c.must(err)
+	step := stepOf(intake.OpenWave, sub, ana, "rollout.open")
+	step.Wave = 2
+	c.now = from.Add(-time.Second)
+	if _, err := c.Decide(t.Context(), step); !errors.Is(err, intake.ErrPauseRuns) {
+		t.Errorf("before the end of the pause: %v", err)
+	}
+	c.now = from
+	now, err := c.Decide(t.Context(), step)
+	c.must(err)
+	if opened := now.Sending.Waves[1]; opened.Early {
+		t.Errorf("after the pause it is %+v", opened)
+	}
+}
+
 // Whenever the process dies that opens a wave or sends it, the wave goes, and then nothing more.
 func TestWaves_DeathAtAnyCall(t *testing.T) {
 	t.Parallel()
@@ -523,7 +544,7 @@ func TestWaves_DeathAtAnyCall(t *testing.T) {
 	steps := map[string]step{
 		"opened": request(func(ctx context.Context, s *intake.Service, sub submission.Submission) error {
 			step := stepOf(intake.OpenWave, sub, ana, "rollout.open")
-			step.Wave = 2
+			step.Wave, step.Early = 2, true
 			_, err := s.Decide(ctx, step)
 			return err
 		}),

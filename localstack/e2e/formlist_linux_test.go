@@ -304,7 +304,7 @@ var waveForms = []sentForm{
 		finish: func(w *formWalk) { w.reaches("Waits for a decision: wave 2 of 3") },
 	},
 	{
-		form: "/dashboard/campaigns/{campaignId}/waves", page: "/dashboard/campaigns/{campaign}", first: url.Values{"reason": {"Poucas falhas"}},
+		form: "/dashboard/campaigns/{campaignId}/waves", page: "/dashboard/campaigns/{campaign}", first: url.Values{"reason": {"Poucas falhas"}, "early": {"yes"}},
 		finish: func(w *formWalk) { w.reaches("Waits for a decision: wave 3 of 3") },
 	},
 	{

@@ -444,7 +444,7 @@ func (l *life) campaign(when string) {
 	}
 	l.quiet(where, page, "wait to be sent", "still to be accepted")
 	if s.discarded {
-		l.figures(where, page, "Not sent "+shown(s.notSent())+" "+shown(s.never())+" Not accepted any more.")
+		l.figures(where, page, "Not sent "+shown(s.notSent())+" "+shown(s.never())+" Were in discarded waves.")
 		l.quiet(where, page, "Cancelled before", "Stopped before")
 		return
 	}

@@ -144,7 +144,7 @@ func (l *campaignInWaves) waves(when string) {
 		number++
 		where, row, want := fmt.Sprint(when, ", wave ", number), l.row(page, strconv.Itoa(number)), l.wave(number)
 		text := row("People")
-		out, not := max(0, numberIn(text, "left out: ")), max(0, numberIn(text, "not accepted: "))
+		out, not := max(0, numberIn(text, "left out: ")), max(0, numberIn(text, "not accepted: "), numberIn(text, "discarded: "))
 		if want.accepted == 0 {
 			not = want.people
 		}
@@ -183,7 +183,7 @@ func (l *campaignInWaves) waves(when string) {
 	}
 	l.same(when+", total, people", numberIn(total("People"), ""), l.sum.people+api)
 	l.same(when+", total, left out", max(0, numberIn(total("People"), "left out: ")), l.sum.erased+l.sum.others)
-	l.same(when+", total, not accepted", max(0, numberIn(total("People"), "not accepted: ")), l.sum.notAccepted())
+	l.same(when+", total, not accepted", max(0, numberIn(total("People"), "not accepted: "), numberIn(total("People"), "discarded: ")), l.sum.notAccepted())
 	l.same(when+", total, sent", numberIn(total("Sent"), ""), l.sum.sent())
 	l.same(when+", accepted of all waves", people+api, l.sum.accepted())
 }
@@ -264,7 +264,7 @@ func TestPeopleAddUp_WavesOfDays(t *testing.T) {
 		l.others[fmt.Sprint("u", n)] = true
 	}
 	l.erase(lines[2])
-	if a := l.author.Post(l.path()+"/waves", url.Values{"wave": {"2"}, "reason": {"Poucas falhas, segue"}}); a.Status != http.StatusSeeOther {
+	if a := l.author.Post(l.path()+"/waves", url.Values{"wave": {"2"}, "reason": {"Poucas falhas, segue"}, "early": {"yes"}}); a.Status != http.StatusSeeOther {
 		t.Fatalf("opening gets %d: %s", a.Status, a.Text())
 	}
 	run(l.company, &l.tasks, l.worker.Handle)

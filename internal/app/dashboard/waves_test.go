@@ -50,7 +50,7 @@ func TestPeopleAddUp_Waves(t *testing.T) {
 	if got, want := l.waveRow("2"), "Wave 2 "+shown(l.sum.people-first)+" Waits for a decision – – – –"; got != want {
 		t.Errorf("the second wave is %q, want %q", got, want)
 	}
-	if a := l.author.Post(l.path()+"/waves", url.Values{"wave": {"2"}, "reason": {"Poucas falhas, segue"}}); a.Status != http.StatusSeeOther {
+	if a := l.author.Post(l.path()+"/waves", url.Values{"wave": {"2"}, "reason": {"Poucas falhas, segue"}, "early": {"yes"}}); a.Status != http.StatusSeeOther {
 		t.Fatalf("opening gets %d: %s", a.Status, a.Text())
 	}
 	l.accept(0.4)
@@ -85,14 +85,14 @@ func TestWaves_DiscardRest(t *testing.T) {
 	if a := l.author.Post(action[1], url.Values{}); a.Status != http.StatusSeeOther {
 		t.Fatalf("discarding gets %d: %s", a.Status, a.Text())
 	}
-	if got, want := l.waveRow("2"), "Wave 2 "+shown(l.sum.people-first)+" Discarded – – – –"; got != want {
+	if got, want := l.waveRow("2"), "Wave 2 "+shown(l.sum.people-first)+" Discarded by "+"author@example.com, "; !strings.HasPrefix(got, want) {
 		t.Errorf("the second wave is %q, want %q", got, want)
 	}
-	if got, want := l.waveRow("total"), "Total "+shown(l.sum.people)+" not accepted: "+shown(l.sum.notAccepted())+" –"; !strings.HasPrefix(got, want) {
+	if got, want := l.waveRow("total"), "Total "+shown(l.sum.people)+" discarded: "+shown(l.sum.notAccepted())+" –"; !strings.HasPrefix(got, want) {
 		t.Errorf("the sum is %q, want %q", got, want)
 	}
 	l.quiet("campaign", l.author.Get(l.path()), "Waits for a decision", "Open wave")
-	if a := l.author.Post(l.path()+"/waves", url.Values{"wave": {"2"}, "reason": {"late"}}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "was discarded") {
+	if a := l.author.Post(l.path()+"/waves", url.Values{"wave": {"2"}, "reason": {"late"}, "early": {"yes"}}); a.Status != http.StatusConflict || !strings.Contains(a.Text(), "was discarded") {
 		t.Errorf("opening gets %d: %s", a.Status, a.Text())
 	}
 }

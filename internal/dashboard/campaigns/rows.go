@@ -130,7 +130,7 @@ func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored insi
 	case stored.AwaitsHours(standing, s.Now()):
 		r.Status = stored.Status
 	}
-	r.Batches, r.Holding, r.Waves = standing.Batches, standing.Submission.Holding(), standing.Submission.Cells.Waves()
+	r.Batches, r.InWaves = standing.Batches, insight.InWavesOf(standing.Submission)
 	if r.TemplateID == "" { // the campaign was not read yet
 		r.TemplateID = standing.TemplateID
 	}

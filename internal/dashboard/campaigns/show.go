@@ -385,6 +385,7 @@ const (
 	unanswered  = "unanswered"
 	cancelling  = "cancelling"
 	holdingWave = "holding_wave" // that of one whose next wave waits for a person
+	endedWave   = "ended_wave"   // that of a completed one whose other waves are discarded
 )
 
 // stateKey returns the state of a campaign, for the keys of texts.
@@ -398,6 +399,8 @@ func stateKey(status campaign.Status, r insight.Results) string {
 		return string(status) + "_until"
 	case status == insight.StatusHolding && r.Holding > 0:
 		return holdingWave
+	case status == campaign.StatusCompleted && r.EndedIn > 0:
+		return endedWave
 	case status == insight.StatusHolding: // it was opened since
 		return string(campaign.StatusSending)
 	case status != campaign.StatusSending || r.Unanswered == 0:
@@ -410,5 +413,5 @@ func stateKey(status campaign.Status, r insight.Results) string {
 
 // stateOf returns the status of a campaign in words, the same on every page.
 func stateOf(p *web.Page, status campaign.Status, r insight.Results) string {
-	return p.T("campaigns.status."+stateKey(status, r), p.Number(r.Unanswered), p.When(r.Until), p.Moment(r.Next), r.Holding, r.Waves)
+	return p.T("campaigns.status."+stateKey(status, r), p.Number(r.Unanswered), p.When(r.Until), p.Moment(r.Next), r.Holding, r.Waves, r.EndedIn)
 }

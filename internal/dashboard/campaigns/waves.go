@@ -18,6 +18,9 @@ type waves struct {
 	Next   *nextWave // what a person decides, nil for nothing
 	// Stopped is the wave in which sending stopped, so that a person has to continue it, 0 for none.
 	Stopped int
+	// Accepting is the wave whose messages are being accepted, 0 for none. The waves after it can be opened or discarded then.
+	Accepting   int
+	DiscardedAt time.Time // zero if nobody has discarded the rest
 }
 
 // asks reports whether the page has a form that opens the next wave.
@@ -34,6 +37,7 @@ type wave struct {
 	LeftOut, NotAccepted int
 	Opened               submission.Opened // zero for one that is not open, and if it is not known
 	State                string            // key of a text
+	DiscardedBy          string            // email address, "" if nobody has discarded it
 
 	batches []campaign.BatchProgress
 }
@@ -124,10 +128,27 @@ func newWaves(c campaign.Campaign, all insight.Results, sub *submission.Submissi
 	for n := range w.Rows {
 		w.Rows[n].State = w.Rows[n].state(c, sub)
 	}
-	if sub != nil && sub.State == submission.StateInterrupted && c.Submission.PartsToCome > 0 {
-		w.Stopped = sub.Sending.Wave()
+	if sub != nil {
+		w.addSubmission(c.Submission, *sub)
 	}
 	return w
+}
+
+// addSubmission adds what only the submission knows: where it is, and who has discarded the rest.
+func (w *waves) addSubmission(t campaign.SubmissionTotals, sub submission.Submission) {
+	open := sub.Sending.Wave()
+	switch {
+	case sub.State == submission.StateInterrupted && t.PartsToCome > 0:
+		w.Stopped = open
+	case sub.State == submission.StateSending && open > 0 && open < len(w.Rows):
+		w.Accepting = open
+	}
+	w.DiscardedAt = sub.DiscardedAt
+	for n := range w.Rows {
+		if of := &w.Rows[n]; of.State == waveDiscarded || of.State == waveCutShort {
+			of.DiscardedBy = sub.DiscardedBy
+		}
+	}
 }
 
 // count sets the results of the wave's batches, as those of a campaign.

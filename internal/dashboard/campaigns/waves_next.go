@@ -34,7 +34,9 @@ func (n nextWave) Before() int { return n.Number - 1 }
 
 // waveForm is the form that opens a wave, if it was refused.
 type waveForm struct {
-	Fault string // key of a text, "" for none
+	Fault      string // of the reason, the key of a text, "" for none
+	EarlyFault bool   // it is not confirmed that the pause is still running
+	Reason     string // that was entered
 }
 
 // nextWave returns the wave that waits for a person, nil if none does.

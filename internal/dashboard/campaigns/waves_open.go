@@ -29,11 +29,19 @@ func (s *Pages) openWave(p *web.Page, c campaign.Campaign) error {
 		return err
 	}
 	people := sub.OfWave(number).Accepted
-	detail := web.Said("campaigns.wave_audited", web.AuditNumber(number), web.AuditNumber(people), web.AuditFree(reason))
+	early, audited := p.Field("early") == "yes", "campaigns.wave_audited"
+	if early {
+		audited = "campaigns.wave_audited_early"
+	}
+	detail := web.Said(audited, web.AuditNumber(number), web.AuditNumber(people), web.AuditFree(reason))
 	defer s.large.Drop(c.ID)
 	sub, err = s.Waves.Decide(p.R.Context(), intake.Step{
-		ID: c.ID, Choice: intake.OpenWave, Wave: number, Reason: reason, Audit: p.AuditEntry(pathOf(c), "rollout.open", c.Name, detail),
+		ID: c.ID, Choice: intake.OpenWave, Wave: number, Early: early, Reason: reason, Audit: p.AuditEntry(pathOf(c), "rollout.open", c.Name, detail),
 	})
+	if errors.Is(err, intake.ErrPauseRuns) {
+		p.R.URL.Path = pathOf(c)
+		return s.showWith(p, http.StatusUnprocessableEntity, c, waveForm{EarlyFault: true, Reason: reason})
+	}
 	if err != nil {
 		return waveRefused(p, c, sub, err)
 	}

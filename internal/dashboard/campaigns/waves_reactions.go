@@ -15,8 +15,9 @@ import (
 type reactionsPage struct {
 	campaign.Campaign
 
-	Number      int     // of the last wave that was opened
-	Signal      *signal // of its opt-outs, nil if they are not known
+	At          time.Time // when they were counted
+	Number      int       // of the last wave that was opened
+	Signal      *signal   // of its opt-outs, nil if they are not known
 	Rows        []waveReactions
 	Before      waveReactions // before the wave of the person was sent
 	Total       waveReactions
@@ -39,7 +40,7 @@ func (s *Pages) waveReactions(p *web.Page, c campaign.Campaign) error {
 		return campaign.ErrNotFound
 	}
 	all := insight.ResultsOf(c, s.Now())
-	l := reactionsPage{Campaign: c, Total: waveReactions{Delivered: all.Delivered}}
+	l := reactionsPage{Campaign: c, At: all.At, Total: waveReactions{Delivered: all.Delivered}}
 	sent := sentWaves(newWaves(c, all, nil))
 	for _, w := range sent {
 		l.Rows = append(l.Rows, waveReactions{Number: w.Number, Delivered: w.Delivered})

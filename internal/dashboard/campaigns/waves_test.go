@@ -92,7 +92,7 @@ func (w *inWaves) reader(language string, role web.Role) webtest.Person {
 }
 
 func (w *inWaves) open(who webtest.Person, wave, reason string) webtest.Answer {
-	return who.Post(w.path()+"/waves", url.Values{"wave": {wave}, "reason": {reason}})
+	return who.Post(w.path()+"/waves", url.Values{"wave": {wave}, "reason": {reason}, "early": {"yes"}})
 }
 
 // row returns the text of a row of a table.
@@ -212,7 +212,7 @@ func TestWaves_Open(t *testing.T) {
 	}
 	sub, err := w.store.Submission(t.Context(), w.sub.ID)
 	w.must(err)
-	want := submission.Opened{At: noon, By: "author@example.com", Reason: reason}
+	want := submission.Opened{At: noon, By: "author@example.com", Reason: reason, Early: true}
 	if sub.State != submission.StateSending || len(sub.Sending.Waves) != 2 || !cmp.Equal(sub.Sending.Waves[1], want) {
 		t.Errorf("the submission is %s with waves %+v", sub.State, sub.Sending.Waves)
 	}
@@ -223,7 +223,7 @@ func TestWaves_Open(t *testing.T) {
 	}
 	a := w.reader("pt-BR", web.RoleAuthor).Get(w.path())
 	w.rows(t, a, map[string]string{
-		"wave-2": "Onda 2 3.000 Em envio aberta em 21/11/2037 12:00 author@example.com “" + reason + "” – – – –", "wave-3": "Onda 3 6.000 Não aberta – – – –",
+		"wave-2": "Onda 2 3.000 Em envio aberta em 21/11/2037 12:00 author@example.com “" + reason + "” antes do fim da pausa – – – –", "wave-3": "Onda 3 6.000 Não aberta – – – –",
 	})
 	says(t, "the page", a.Body, "<title>Natal – Em envio", `hx-trigger="every 2s"`)
 	if strings.Contains(a.Text(), "Aguarda decisão") || strings.Contains(a.Body, `name="reason"`) {
@@ -245,7 +245,7 @@ func TestWaves_Partial(t *testing.T) {
 	a := w.reader("en", web.RoleAuthor).Get(w.path())
 	w.rows(t, a, map[string]string{
 		"wave-1":     "Wave 1 1,000 left out: 10 Sent opened 21 Nov 2037, 10:00 ana@example.com 900 600 66.7% 300 50% 80 Not sent: 10",
-		"wave-2":     "Wave 2 3,000 left out: 5 not accepted: 1,500 Sending opened 21 Nov 2037, 12:00 author@example.com “fine” 0 0 0 0",
+		"wave-2":     "Wave 2 3,000 left out: 5 not accepted: 1,500 Sending opened 21 Nov 2037, 12:00 author@example.com “fine” before the end of the pause 0 0 0 0",
 		"wave-total": "Total 10,000 left out: 15 not accepted: 7,500 – 900 600 66.7% 300 50% 80 Not sent: 10",
 	})
 	says(t, "the list", w.reader("en", web.RoleAuthor).Get(w.path()+"/row").Text(), "Natal", "Sending 9,985")
@@ -295,7 +295,7 @@ func TestWaves_Refusals(t *testing.T) {
 			if test.before != nil {
 				test.before(w)
 			}
-			form := url.Values{"wave": {"2"}, "reason": {"fine"}}
+			form := url.Values{"wave": {"2"}, "reason": {"fine"}, "early": {"yes"}}
 			if test.wave != "" {
 				form.Set("wave", test.wave)
 			}
@@ -323,6 +323,30 @@ func TestWaves_ReasonMissing(t *testing.T) {
 	says(t, "the page", a.Body, `aria-invalid="true"`, `aria-describedby="wave-reason-hint wave-fault"`, `id="wave-fault"`, `hx-get="`+w.path()+"?")
 	if strings.Contains(a.Body, w.path()+"/waves?") {
 		t.Error("links lead to another page")
+	}
+}
+
+// While the pause runs, a wave opens only if the person confirms it. The form keeps the reason.
+func TestWaves_PauseRuns(t *testing.T) {
+	t.Parallel()
+	w := newInWaves(t)
+	who := w.reader("pt-BR", web.RoleAuthor)
+	says(t, "the page", who.Get(w.path()).Body, `<input type="checkbox" id="wave-early" name="early" value="yes" required`)
+	form := url.Values{"wave": {"2"}, "reason": {"Vamos adiante"}}
+	a := who.Post(w.path()+"/waves", form)
+	says(t, "the refusal", a.Body, `aria-describedby="wave-early-fault"`, `>Vamos adiante</textarea>`)
+	if sub, err := w.store.Submission(t.Context(), w.sub.ID); err != nil || a.Status != http.StatusUnprocessableEntity || sub.Sending.Wave() != 1 {
+		t.Errorf("the form without the confirmation gets %d, wave %d is open, error %v", a.Status, sub.Sending.Wave(), err)
+	}
+	form.Set("early", "yes")
+	if a := who.Post(w.path()+"/waves", form); a.Status != http.StatusSeeOther {
+		t.Errorf("the confirmed form gets %d: %s", a.Status, a.Text())
+	}
+	if got := row(who.Get(w.path()), "wave-2"); !strings.Contains(got, "antes do fim da pausa") {
+		t.Errorf("the wave is %q", got)
+	}
+	if entries := strings.Join(webtest.AuditedIn(t, w.store, w.tenant), "; "); !strings.Contains(entries, "wave_audited_early") {
+		t.Errorf("the audit log says %s", entries)
 	}
 }
 
@@ -370,7 +394,7 @@ func TestWaves_Stop(t *testing.T) {
 	a = w.reader("en", web.RoleAuthor).Get(w.path())
 	w.rows(t, a, map[string]string{
 		"wave-1": "Wave 1 1,000 left out: 10 Sent opened 21 Nov 2037, 10:00 ana@example.com 900 600 66.7% 300 50% 80 Not sent: 10", "wave-2": "Wave 2 3,000 Discarded – – – –",
-		"wave-3": "Wave 3 6,000 Discarded – – – –", "wave-total": "Total 10,000 left out: 10 not accepted: 9,000 – 900 600 66.7% 300 50% 80 Not sent: 9,010",
+		"wave-3": "Wave 3 6,000 Discarded – – – –", "wave-total": "Total 10,000 left out: 10 discarded: 9,000 – 900 600 66.7% 300 50% 80 Not sent: 9,010",
 	})
 	if strings.Contains(a.Body, `name="reason"`) || strings.Contains(a.Text(), "Waits for a decision") {
 		t.Errorf("a wave can be opened: %s", a.Text())
@@ -397,7 +421,7 @@ func TestWaves_SubmissionDeleted(t *testing.T) {
 	a := w.reader("en", web.RoleAuthor).Get(w.path())
 	w.rows(t, a, map[string]string{
 		"wave-1": "Wave 1 1,000 left out: 10 Sent opened 21 Nov 2037, 10:00 900 900 100% 900 100% 90", "wave-2": "Wave 2 – Discarded – – – –",
-		"wave-3": "Wave 3 – Discarded – – – –", "wave-total": "Total 10,000 left out: 10 not accepted: 9,000 – 900 900 100% 900 100% 90 Not sent: 9,000",
+		"wave-3": "Wave 3 – Discarded – – – –", "wave-total": "Total 10,000 left out: 10 discarded: 9,000 – 900 900 100% 900 100% 90 Not sent: 9,000",
 	})
 	says(t, "the reactions", w.reader("en", web.RoleAuthor).Get(w.path()+"/waves").Text(), "Wave 1: its opt-outs cannot be counted any more.", "Wave 1 900 – –")
 }

@@ -114,7 +114,7 @@ func (s *Pages) open(ctx context.Context, tenant string, listed []campaign.Liste
 		if of.CancelledAt.IsZero() && !of.Finished() {
 			c.Name = cmp.Or(c.Name, of.Name)
 			r := stored[c.CampaignID]
-			r.Holding, r.Waves = of.Submission.Holding(), of.Submission.Cells.Waves()
+			r.InWaves = insight.InWavesOf(of.Submission)
 			open = append(open, unfinished{c, r, r.Current(of, s.Now())})
 		}
 	}

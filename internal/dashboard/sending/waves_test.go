@@ -212,7 +212,7 @@ func TestWaves_Change(t *testing.T) {
 	t.Parallel()
 	c := newPlanned(t, submission.StateReady)
 	c.author.Language = "pt-BR"
-	says(t, c.author.Get(path), http.StatusOK, "Mudar as ondas", "10.012 pessoas (0,5%)", "200.012 pessoas (10%)", "Uma onda até chegar a 1.000.012 pessoas (50%)", "todas as 2.000.000 pessoas")
+	says(t, c.author.Get(path), http.StatusOK, "Mudar as ondas", "10.012 pessoas (0,5%)", "200.012 pessoas (10%)", "Uma onda até chegar a 1.000.012 pessoas ao todo (50%)", "todas as 2.000.000 pessoas")
 	a := c.author.Post(path+"/waves", c.planForm(fields{
 		"first": "100", "until-2500": "yes", "until-5000": "yes", "pause": "15m0s", "notBefore-2500": "2037-11-22T10:00", "notBefore-10000": "2037-11-23T18:30",
 	}))
@@ -258,7 +258,7 @@ func TestWaves_AtOnce(t *testing.T) {
 		t.Errorf("the form is\n%s", page.Body)
 	}
 	c.stored.State, c.stored.Approval = submission.StateApproval, submission.Approval{AskedBy: "author@example.com", AskedAt: noon}
-	says(t, c.approver.Get(path), http.StatusOK, "Você aprova a mensagem e o envio a todos de uma vez, sem ondas.", "Aprovar e enviar agora para 2.000.000 pessoas")
+	says(t, c.approver.Get(path), http.StatusOK, "A aprovação vale para a mensagem e para o envio a todos de uma vez, sem ondas.", "Aprovar e enviar agora para 2.000.000 pessoas")
 }
 
 // A file that is not divided has no waves, in the page and for the form.
@@ -436,7 +436,7 @@ func TestWaves_Approval(t *testing.T) {
 		t.Fatalf("asked: %d, %s\n%s", a.Status, c.stored.State, a.Text())
 	}
 	page := c.approver.Get(path)
-	says(t, page, http.StatusOK, "Onda 1 10.012 0,5% Assim que for aprovada Aprovação", "Você aprova 3 ondas e a mensagem. Nada disso muda sem outra aprovação.",
+	says(t, page, http.StatusOK, "Onda 1 10.012 0,5% Assim que for aprovada Aprovação", "A aprovação vale para 3 ondas e a mensagem. Nada disso muda sem outra aprovação.",
 		"nada mais sai até alguém abrir a próxima onda", "Aprovar 3 ondas e enviar a primeira agora para 10.012 pessoas")
 	without(t, page, "Mudar as ondas")
 	approval := url.Values{"decision": {"approve"}, "hash": {page.Value("hash")}}
@@ -446,7 +446,7 @@ func TestWaves_Approval(t *testing.T) {
 	if len(c.stored.Plan.Waves) != 2 || c.stored.State != submission.StateApproval {
 		t.Fatalf("the plan is %+v, the state %s", c.stored.Plan, c.stored.State)
 	}
-	says(t, c.approver.Post(path+"/decide", approval), http.StatusConflict, "Algo mudou desde que você abriu esta página.", "Você aprova 2 ondas", "200.012 pessoas recebem primeiro")
+	says(t, c.approver.Post(path+"/decide", approval), http.StatusConflict, "Algo mudou desde que você abriu esta página.", "A aprovação vale para 2 ondas", "200.012 pessoas recebem primeiro")
 	approval.Set("hash", c.approver.Get(path).Value("hash"))
 	c.approver.Post(path+"/decide", approval)
 	if c.stored.State != submission.StateSending || c.stored.Sending.Wave() != 1 {

@@ -100,6 +100,7 @@ type Opened struct {
 	At     time.Time `json:"at"`
 	By     string    `json:"by,omitempty"`     // email address
 	Reason string    `json:"reason,omitempty"` // "" for the first wave
+	Early  bool      `json:"early,omitempty"`  // before the results of the wave before had their time
 }
 
 // Wave returns the wave that was opened last, from 1. It is 0 for a campaign that goes at once, or was not confirmed.

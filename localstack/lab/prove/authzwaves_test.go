@@ -126,14 +126,14 @@ var forgedPlans = []url.Values{
 
 // forgedWaves are wrong forms that open a wave.
 var forgedWaves = []url.Values{
-	{"wave": {"0"}, "reason": {"r"}},
-	{"wave": {"1"}, "reason": {"r"}},
-	{"wave": {"3"}, "reason": {"r"}},
-	{"wave": {"-2"}, "reason": {"r"}},
-	{"wave": {"99"}, "reason": {"r"}},
-	{"wave": {"2 3"}, "reason": {"r"}},
-	{"wave": {""}, "reason": {"r"}},
-	{"wave": {"2"}, "reason": {" "}},
+	{"wave": {"0"}, "reason": {"r"}, "early": {"yes"}},
+	{"wave": {"1"}, "reason": {"r"}, "early": {"yes"}},
+	{"wave": {"3"}, "reason": {"r"}, "early": {"yes"}},
+	{"wave": {"-2"}, "reason": {"r"}, "early": {"yes"}},
+	{"wave": {"99"}, "reason": {"r"}, "early": {"yes"}},
+	{"wave": {"2 3"}, "reason": {"r"}, "early": {"yes"}},
+	{"wave": {""}, "reason": {"r"}, "early": {"yes"}},
+	{"wave": {"2"}, "reason": {" "}, "early": {"yes"}}, {"wave": {"2"}, "reason": {"r"}}, {"wave": {"2"}, "reason": {"r"}, "early": {"no"}},
 }
 
 // wavesCaller is who sends forms of waves, with the answers that it may get.
@@ -172,7 +172,7 @@ func (w *authzFixture) tryWaves(ctx context.Context, t *testing.T) {
 	r, callers := &authzReport{}, w.wavesCallers(ctx, t)
 	planned, holding := w.submission(ctx, t, w.owner.planned), w.submission(ctx, t, w.owner.holding)
 	plan := url.Values{"hash": {planned.Shown()}, "plan": {"waves"}, "first": {"50"}, "until-1000": {"yes"}, "pause": {"24h0m0s"}}
-	open, none := url.Values{"wave": {"2"}, "reason": {"few failures"}}, url.Values{}
+	open, none := url.Values{"wave": {"2"}, "reason": {"few failures"}, "early": {"yes"}}, url.Values{}
 	for _, c := range callers {
 		plans, waves, stops := forgedPlans, forgedWaves, []url.Values(nil)
 		if !c.right {
@@ -263,7 +263,7 @@ func (w *authzFixture) takeWaves(ctx context.Context, t *testing.T, r *authzRepo
 		r.failf("a repeated form opens a wave: wave %d, %d parts", now.Sending.Wave(), now.Sending.Parts)
 	}
 	try("/submissions/"+w.owner.holding+"/cancel", url.Values{}, http.StatusSeeOther)
-	try(holding+"/waves", url.Values{"wave": {"3"}, "reason": {"late"}}, http.StatusConflict)
+	try(holding+"/waves", url.Values{"wave": {"3"}, "reason": {"late"}, "early": {"yes"}}, http.StatusConflict)
 	if now := w.submission(ctx, t, w.owner.holding); now.State != submission.StateDiscarded || now.Sending.Parts != 2 {
 		r.failf("the discarded rest: %s, %d parts", now.State, now.Sending.Parts)
 	}
