@@ -63,6 +63,8 @@ func stateOf(sub submission.Submission, now time.Time) string {
 		return "sent"
 	case sub.State == submission.StateHolding:
 		return string(sub.State)
+	case sub.Closed() && sub.Sending.Parts > 0:
+		return "rest_discarded"
 	case sub.Closed():
 		return "ended"
 	}

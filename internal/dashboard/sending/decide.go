@@ -166,7 +166,7 @@ func (s *Pages) cancel(p *web.Page, sub submission.Submission) error {
 	if sub.Sending.Wave() > 0 {
 		campaignPath := web.CampaignPath(sub.CampaignID)
 		return s.step(p, sub, intake.Discard, campaignPath, "rollout.discard", func(p *web.Page, sub submission.Submission) error {
-			return p.Done(campaignPath, "submission.rest_discarded", sub.Name)
+			return p.Done(campaignPath, "submission.rest_discarded", sub.Name, p.Number(sub.Totals().NotAccepted()))
 		})
 	}
 	return s.step(p, sub, intake.Discard, "", "campaign.discard", func(p *web.Page, sub submission.Submission) error {

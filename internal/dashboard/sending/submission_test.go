@@ -596,6 +596,8 @@ func TestApprovals(t *testing.T) {
 	discarded.stored.DiscardedBy, discarded.stored.DiscardedAt = "bia@example.com", noon
 	says(t, discarded.approver.Get(sending.ApprovalsPath), http.StatusOK, "Approved, then cancelled Discarded by bia@example.com on 21 Nov 2037, ")
 	says(t, discarded.author.Get(path), http.StatusOK, "Discarded by bia@example.com on 21 Nov 2037, ", "after author@example.com asked for approval and approver@example.com approved it.")
+	discarded.stored.Sending.Parts = 1
+	says(t, discarded.approver.Get(sending.ApprovalsPath), http.StatusOK, "Approved; the rest was discarded Discarded by bia@example.com on 21 Nov 2037, ")
 	expired := waiting(t)
 	expired.stored = expired.stored.Close(submission.StateDiscarded) // as sweep does
 	if a := expired.approver.Get(sending.ApprovalsPath); !strings.Contains(a.Text(), "Expired without a decision") || strings.Contains(a.Text(), "Waits") {
