@@ -174,11 +174,13 @@ need = $(if $(value $1),,$(error make $@ needs $1=…, see make help))
 $(foreach name,NAME TENANT CLIENT_ID PHONE AGENT ENDPOINT EMAIL ROLE TEMPLATE ALL CONFIRM,\
 	$(if $(filter command,$(origin $(name))),,$(eval $(name) :=)))
 
-.PHONY: tenant prices agent remove-agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive replay-webhooks drift restore hold reopen rotate-signing-keys list export-number erase-number
+.PHONY: tenant prices bill agent remove-agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive replay-webhooks drift restore hold reopen rotate-signing-keys list export-number erase-number
 tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=messages-a-second
 	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
 prices: bin/admin ## set a tenant's prices and budget in BRL: TENANT=id BASIC=0.05 SINGLE=0.10 DAY=500 MONTH=10000; 0 removes one
 	@$(call need,TENANT)$(ADMIN) prices $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--basic,BASIC) $(call flag,--single,SINGLE) $(call flag,--day,DAY) $(call flag,--month,MONTH)
+bill: bin/admin ## show a tenant's messages by day and an estimate of their cost at AWS: TENANT=id MONTH=2026-11
+	@$(call need,TENANT)$(ADMIN) bill $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--month,MONTH)
 agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=messages-a-second TOKEN=
 	@$(call need,AGENT)$(ADMIN) agent $(ON_STACK) $(call flag,--id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE) $(call flag,--webhook-token,TOKEN)
 remove-agent: bin/admin ## answer and drop the events of an agent that no tenant uses: AGENT=id

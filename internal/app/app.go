@@ -15,6 +15,7 @@ import (
 	"campaign-dispatch/internal/aws/config"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/trace"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/dispatch/acceptance"
 )
@@ -27,7 +28,8 @@ func Start(wire func(c Config) lambda.Handler) {
 		content.AllowLoopback()
 	}
 	slog.SetDefault(config.Logger(os.Stderr, c.LogLevel))
-	lambda.Start(metrics.NewHandler(wire(c).Invoke, os.Stdout, time.Now))
+	counted := metrics.NewHandler(wire(c).Invoke, os.Stdout, time.Now)
+	lambda.Start(trace.NewHandler(counted.Invoke, trace.ToDaemon(os.Getenv("AWS_XRAY_DAEMON_ADDRESS")), time.Now))
 }
 
 // Tables returns the tables that the environment names.

@@ -11,6 +11,7 @@ import (
 
 // grant is a statement of a role.
 type grant struct {
+	Sid       string    `yaml:"Sid"`
 	Actions   yaml.Node `yaml:"Action"`
 	Resource  yaml.Node `yaml:"Resource"`
 	Condition struct {

@@ -37,6 +37,9 @@ type BatchRef struct {
 	BatchID string `json:"batchId"` // see BatchID
 }
 
+// TracedBatch returns what a trace says of a task of the batch. It has no phone number and no text.
+func (r BatchRef) TracedBatch() (campaignID, batchID string) { return r.CampaignID, r.BatchID }
+
 // BatchID derives a batch's identifier from the name given by the client. The call that
 // creates a campaign can omit the name; "" has its own identifier. Names are compared byte
 // for byte and can be long. The identifier has 43 URL-safe characters.

@@ -4,6 +4,7 @@ package rcs
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"campaign-dispatch/internal/base/cache"
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/send/outgoing"
@@ -40,7 +42,12 @@ func (c *Client) Send(ctx context.Context, agent campaign.Agent, d outgoing.Mess
 		return fmt.Errorf("%w: %w", unencodable(), err)
 	}
 	query := url.Values{"messageId": {d.ID}, "agentId": {agent.ID}}
-	return c.call(ctx, agent, http.MethodPost, c.messages(d.Phone)+"?"+query.Encode(), body)
+	err = c.call(ctx, agent, http.MethodPost, c.messages(d.Phone)+"?"+query.Encode(), body)
+	if errors.Is(err, errExists) {
+		metrics.Add(ctx, metrics.RepeatedAnswers, 1)
+		return nil
+	}
+	return err
 }
 
 // Revoke revokes an undelivered message. It returns nil if the provider agreed, also
@@ -87,8 +94,26 @@ func (c *Client) once(ctx context.Context, method, address, token string, body [
 		return fmt.Errorf("%w: %w", noAnswer(), withoutURL(err))
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection can be reused
-	return classify(response, c.Now())
+	failure := classify(response, c.Now())
+	if response.StatusCode == http.StatusConflict && !aborted(io.LimitReader(response.Body, maxAnswer)) {
+		failure = fmt.Errorf("%w: %w", failure, errExists)
+	}
+	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer) // so that the connection can be reused
+	return failure
+}
+
+// maxAnswer is the number of bytes of an answer that are read.
+const maxAnswer = 64 << 10
+
+// aborted reports whether an answer with the status 409 has the code ABORTED: the request was not carried out, because another
+// one ran at the same time. The other code with that status is ALREADY_EXISTS.
+func aborted(body io.Reader) bool {
+	var answer struct {
+		Error struct {
+			Status string `json:"status"`
+		} `json:"error"`
+	}
+	return json.NewDecoder(body).Decode(&answer) == nil && answer.Error.Status == "ABORTED"
 }
 
 // withoutURL returns the cause of a failed request without its URL, which contains the recipient's number.
@@ -151,6 +176,10 @@ var (
 
 // errTokenRefused marks a failure that a new token may resolve.
 var errTokenRefused = errors.New("token refused")
+
+// errExists marks the answer that the provider already has what the request creates. Google documents that it ignores a repeated
+// messageId, so this answer is not expected.
+var errExists = errors.New("it exists already")
 
 // classify returns nil if the answer states that the provider has the message, else the failure.
 func classify(answer *http.Response, now time.Time) error {

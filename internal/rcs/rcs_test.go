@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/content"
 	"campaign-dispatch/internal/rcs"
@@ -168,23 +169,66 @@ func TestSend_Retries(t *testing.T) {
 	}
 }
 
-// On a new connection, net/http does not repeat the call.
+// On a new connection, net/http does not repeat the call. The provider answers the second send with 200 or with 409.
 func TestSend_AnswerLost(t *testing.T) {
 	t.Parallel()
-	p := newProvider(t)
-	p.client.HTTP.Transport.(*http.Transport).DisableKeepAlives = true
-	p.control(t, "PUT", "/_sim/fates", `{"`+phone+`":"answer_lost"}`)
+	for fate, repeated := range map[string]bool{"answer_lost": false, "already_exists": true} {
+		t.Run(fate, func(t *testing.T) {
+			t.Parallel()
+			p := newProvider(t)
+			p.client.HTTP.Transport.(*http.Transport).DisableKeepAlives = true
+			p.control(t, "PUT", "/_sim/fates", `{"`+phone+`":"`+fate+`"}`)
 
-	got := failureOf(t, p.client.Send(t.Context(), agent, delivery()))
-	if diff := cmp.Diff(&outgoing.Failure{Code: "no_answer"}, got); diff != "" {
-		t.Errorf("failure (-want +got):\n%s", diff)
+			got := failureOf(t, p.client.Send(t.Context(), agent, delivery()))
+			if diff := cmp.Diff(&outgoing.Failure{Code: "no_answer"}, got); diff != "" {
+				t.Errorf("failure (-want +got):\n%s", diff)
+			}
+			var err error
+			counts := counted(t, func(ctx context.Context) { err = p.client.Send(ctx, agent, delivery()) })
+			if err != nil {
+				t.Errorf("second send: %v", err)
+			}
+			if got := strings.Contains(counts, `"RepeatedAnswers":1`); got != repeated {
+				t.Errorf("counts of the second send %s, want RepeatedAnswers: %v", counts, repeated)
+			}
+			want := []sim.Message{{MessageID: messageID, Phone: phone, Text: text, Attempts: 2}}
+			if diff := cmp.Diff(want, p.accepted(t)); diff != "" {
+				t.Errorf("accepted messages (-want +got):\n%s", diff)
+			}
+		})
 	}
-	if err := p.client.Send(t.Context(), agent, delivery()); err != nil {
-		t.Errorf("second send: %v", err)
+}
+
+// counted returns what a call counts.
+func counted(t *testing.T, call func(ctx context.Context)) string {
+	t.Helper()
+	var out strings.Builder
+	handler := metrics.NewHandler(func(ctx context.Context, _ []byte) ([]byte, error) { call(ctx); return nil, nil }, &out, time.Now)
+	if _, err := handler.Invoke(t.Context(), nil); err != nil {
+		t.Fatal(err)
 	}
-	want := []sim.Message{{MessageID: messageID, Phone: phone, Text: text, Attempts: 2}}
-	if diff := cmp.Diff(want, p.accepted(t)); diff != "" {
-		t.Errorf("accepted messages (-want +got):\n%s", diff)
+	return out.String()
+}
+
+// A conflict of two requests at once does not say that the provider has the message. A revocation creates nothing.
+func TestSend_Aborted(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t)
+	body := `{"error":{"code":409,"message":"The operation was aborted.","status":"ABORTED"}}`
+	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusConflict)
+		if r.Method == http.MethodPost {
+			_, _ = w.Write([]byte(body))
+		}
+	}))
+	defer answers.Close()
+	p.client.URL = answers.URL
+	want := &outgoing.Failure{Code: "unavailable"}
+	if diff := cmp.Diff(want, failureOf(t, p.client.Send(t.Context(), agent, delivery()))); diff != "" {
+		t.Errorf("failure of an aborted send (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, failureOf(t, p.client.Revoke(t.Context(), agent, messageID, phone))); diff != "" {
+		t.Errorf("failure of a revocation (-want +got):\n%s", diff)
 	}
 }
 
@@ -246,7 +290,7 @@ func TestSend_Statuses(t *testing.T) {
 		{"not found", 404, "", &outgoing.Failure{Kind: outgoing.Permanent, Code: "unreachable"}},
 		{"method not allowed", 405, "", &outgoing.Failure{Kind: outgoing.Permanent, Code: "rejected"}},
 		{"request timeout", 408, "", &outgoing.Failure{Code: "unavailable"}},
-		{"conflict", 409, "", &outgoing.Failure{Code: "unavailable"}},
+		{"conflict", 409, "", nil},
 		{"too large", 413, "", &outgoing.Failure{Kind: outgoing.Permanent, Code: "unsupported"}},
 		{"throttled", 429, "", &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled"}},
 		{"throttled for a time", 429, "30", &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled", RetryAfter: 30 * time.Second}},

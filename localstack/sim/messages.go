@@ -150,6 +150,7 @@ type fate struct {
 	status      int    // HTTP status of the failed attempts
 	message     string // error message of the failed attempts
 	answerLost  bool   // the first attempt is accepted and its response lost
+	conflicts   bool   // attempts after the accepted one are answered 409
 	undelivered bool   // the message is never delivered
 	unread      bool   // the message is delivered and never read
 	optsOut     bool   // the recipient replies PARAR
@@ -179,6 +180,8 @@ var fates = map[string]fate{
 	"unavailable": {failures: 1, status: http.StatusServiceUnavailable, message: "The service is currently unavailable."},
 	"down":        {failures: always, status: http.StatusServiceUnavailable, message: "The service is currently unavailable."},
 	"answer_lost": {answerLost: true},
+	// Google documents 200 for a repeated messageId, as answer_lost has it.
+	"already_exists": {answerLost: true, conflicts: true},
 }
 
 // fixedNumber matches Brazilian numbers of any area code whose last digit selects their fate.

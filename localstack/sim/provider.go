@@ -61,6 +61,9 @@ func (s *Sim) send(w http.ResponseWriter, r *http.Request, key messageKey, m rec
 	if answerLost {
 		panic(http.ErrAbortHandler)
 	}
+	if err == nil && accepted == nil && f.conflicts {
+		err = &apiError{Code: http.StatusConflict, Message: "Requested entity already exists."}
+	}
 	if err != nil {
 		return err
 	}

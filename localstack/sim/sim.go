@@ -111,6 +111,7 @@ var canonical = map[int]string{
 	http.StatusUnauthorized:        "UNAUTHENTICATED",
 	http.StatusForbidden:           "PERMISSION_DENIED",
 	http.StatusNotFound:            "NOT_FOUND",
+	http.StatusConflict:            "ALREADY_EXISTS",
 	http.StatusTooManyRequests:     "RESOURCE_EXHAUSTED",
 	http.StatusInternalServerError: "INTERNAL",
 	http.StatusServiceUnavailable:  "UNAVAILABLE",

@@ -9,21 +9,24 @@ seconds only. uvicorn serves it, because hypercorn, its own server, parses HTTP 
 takes twice the processor time for a request. uvicorn also writes the date, which it formats once
 a second. The emulator collects the policies of a caller twice for each request, and checks a
 projection again for each item of a query. After each call of a function, the emulator waits up
-to 50 milliseconds for its log, although all that the function wrote is there to read.
+to 50 milliseconds for its log, although all that the function wrote is there to read. The emulator
+evaluates conditions of policies, but knows no dynamodb:LeadingKeys: each request would meet them.
 """
 
 import contextlib
 import functools
+import json
 import logging
 import os
 import queue
+import re
 import select
 import threading
 import time
 
 import uvicorn
 from ministack import app as gateway
-from ministack.core import iam_evaluator
+from ministack.core import iam_actions, iam_evaluator
 from ministack.core.lambda_runtime import ProvidedWorker
 from ministack.services import dynamodb, lambda_svc, scheduler, sqs
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -35,6 +38,8 @@ NEXT_CALL_SECONDS = 5
 PRINCIPAL_SECONDS = 1
 PRINCIPALS = 1000
 OUTPUT_BYTES = 1 << 16
+PARTITION_KEY = "pk"  # of each table
+QUERIED = re.compile(r"\s*[#\w]+\s*=\s*(:\w+)")  # the partition key comes first
 
 poll_streams = lambda_svc._poll_dynamodb_streams
 
@@ -73,6 +78,63 @@ def resolve_principal_once_a_second(access_key, account, credential=None):
                 principals.clear()
             principals[access_key, account] = now + PRINCIPAL_SECONDS, principal
     return principal
+
+
+class KeyedArn(str):
+    """The ARN of a table or an index, with the partition keys that a request names in it.
+
+    What the emulator checks of a request are pairs of an action and an ARN, so the keys go with the ARN.
+    """
+
+    leading_keys = ()
+
+
+def keyed(arn, rows):
+    arn = KeyedArn(arn)
+    arn.leading_keys = [value for row in rows for value in (row.get(PARTITION_KEY) or {}).values()]
+    return arn
+
+
+table_arns = iam_actions.dynamodb_resource_arns
+
+
+def table_arns_with_keys(body, region, account):
+    arns = table_arns(body, region, account)
+    if not arns:
+        return arns
+    request = json.loads(body)
+    if "TableName" in request:
+        return [keyed(arns[0], rows_of(request))]
+    return [keyed(arn, rows_of(asked)) for arn, asked in zip(arns, request["RequestItems"].values(), strict=True)]
+
+
+def rows_of(asked):
+    """Returns the rows, at least with their keys, that a request, one of its items or a batch names."""
+    if isinstance(asked, list):  # of BatchWriteItem
+        return [row for write in asked for part in write.values() for row in rows_of(part)]
+    if condition := QUERIED.match(asked.get("KeyConditionExpression", "")):
+        return [{PARTITION_KEY: asked["ExpressionAttributeValues"][condition[1]]}]
+    return asked.get("Keys") or [asked[part] for part in ("Key", "Item") if part in asked]
+
+
+transaction_checks = iam_actions.dynamodb_transaction_checks
+
+
+def transaction_checks_with_keys(action, body, region, account):
+    checks = transaction_checks(action, body, region, account)
+    if not checks:
+        return checks
+    items = [asked for item in json.loads(body)["TransactItems"] for asked in item.values()]
+    return [(of_item, keyed(arn, rows_of(asked))) for (of_item, arn), asked in zip(checks, items, strict=True)]
+
+
+enforce = iam_evaluator.enforce
+
+
+def enforce_with_keys(access_key, action, service, region, resource_arn="*", service_context=None):
+    if keys := getattr(resource_arn, "leading_keys", None):
+        service_context = {**(service_context or {}), "dynamodb:LeadingKeys": keys}
+    return enforce(access_key, action, service, region, resource_arn, service_context)
 
 
 class Output:
@@ -210,6 +272,9 @@ def receive_batch(queue_url, batch_size):
 for parse in (dynamodb._tokenize, dynamodb._condition_syntax_error):
     setattr(dynamodb, parse.__name__, functools.lru_cache(PARSED_EXPRESSIONS)(parse))
 dynamodb._project_item = project_plain_item
+iam_actions.dynamodb_resource_arns = table_arns_with_keys
+iam_actions.dynamodb_transaction_checks = transaction_checks_with_keys
+iam_evaluator.enforce = enforce_with_keys
 iam_evaluator.parse_policy_document = parse_policy_once
 iam_evaluator.resolve_principal = resolve_principal_once_a_second
 gateway._with_date_header = lambda send: send

@@ -10,10 +10,16 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"campaign-dispatch/internal/base/metrics"
+	"campaign-dispatch/internal/base/trace"
 )
 
 // Handler is a Lambda handler for SQS events with ReportBatchItemFailures.
 type Handler func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
+
+// batchTask is a task about one batch, whose trace names it.
+type batchTask interface {
+	TracedBatch() (campaignID, batchID string)
+}
 
 // BatchHandler returns the handler of a queue with JSON tasks. handle gets the decoded
 // tasks of an event and returns an error by position, nil for completed tasks. Failed and
@@ -42,6 +48,10 @@ func CountingBatchHandler[T any](handle func(ctx context.Context, tasks []T) []e
 			}
 			times, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
 			received(&task, times)
+			if b, ok := any(task).(batchTask); ok {
+				campaignID, batchID := b.TracedBatch()
+				trace.Batch(ctx, campaignID, batchID)
+			}
 			tasks, messages = append(tasks, task), append(messages, m)
 		}
 		for i, err := range handle(ctx, tasks) {

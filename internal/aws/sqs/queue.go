@@ -14,6 +14,7 @@ import (
 
 	"campaign-dispatch/internal/aws/awsjson"
 	"campaign-dispatch/internal/base/retry"
+	"campaign-dispatch/internal/base/trace"
 )
 
 // maxDelay is the maximum message delay of SQS.
@@ -48,13 +49,29 @@ type message struct {
 	Body  string `json:"MessageBody"`
 	Group string `json:"MessageGroupId,omitempty"`
 	Delay int    `json:"DelaySeconds,omitempty"`
+	// System passes the trace of a sampled call on to the function that gets the message.
+	System map[string]systemAttribute `json:"MessageSystemAttributes,omitempty"`
+}
+
+type systemAttribute struct {
+	Type  string `json:"DataType"`
+	Value string `json:"StringValue"`
+}
+
+// systemOf returns the system attributes of the messages of a call, nil if the call is not sampled.
+func systemOf(ctx context.Context) map[string]systemAttribute {
+	header := trace.Header(ctx)
+	if header == "" {
+		return nil
+	}
+	return map[string]systemAttribute{"AWSTraceHeader": {"String", header}}
 }
 
 // Send sends a message that becomes visible after delay (in whole seconds, at most
 // maxDelay). SQS fair queues balance the message groups, and charge each request for a
 // message with one. An empty group is none.
 func (q *Queue) Send(ctx context.Context, group string, body []byte, delay time.Duration) error {
-	sent := message{URL: q.url, Body: string(body), Group: group, Delay: seconds(delay)}
+	sent := message{URL: q.url, Body: string(body), Group: group, Delay: seconds(delay), System: systemOf(ctx)}
 	if err := q.client.Call(ctx, "SendMessage", sent, &struct{}{}); err != nil {
 		return fmt.Errorf("send message: %w", err)
 	}
@@ -63,7 +80,7 @@ func (q *Queue) Send(ctx context.Context, group string, body []byte, delay time.
 
 // SendAll sends messages of one group, ten per call. After an error, some may be queued.
 func (q *Queue) SendAll(ctx context.Context, group string, bodies [][]byte) error {
-	for some := range slices.Chunk(entriesOf(func(int) string { return group }, bodies), maxBatch) {
+	for some := range slices.Chunk(entriesOf(ctx, func(int) string { return group }, bodies), maxBatch) {
 		if err := q.sendBatch(ctx, some); err != nil {
 			return fmt.Errorf("send messages: %w", err)
 		}
@@ -76,7 +93,7 @@ func (q *Queue) SendAll(ctx context.Context, group string, bodies [][]byte) erro
 func (q *Queue) SendGroups(ctx context.Context, groups []string, bodies [][]byte) error {
 	calls, ctx := errgroup.WithContext(ctx)
 	calls.SetLimit(atOnce)
-	for some := range slices.Chunk(entriesOf(func(i int) string { return groups[i] }, bodies), maxBatch) {
+	for some := range slices.Chunk(entriesOf(ctx, func(i int) string { return groups[i] }, bodies), maxBatch) {
 		calls.Go(func() error { return q.sendBatch(ctx, some) })
 	}
 	if err := calls.Wait(); err != nil {
@@ -85,10 +102,10 @@ func (q *Queue) SendGroups(ctx context.Context, groups []string, bodies [][]byte
 	return nil
 }
 
-func entriesOf(group func(i int) string, bodies [][]byte) []message {
-	entries := make([]message, len(bodies))
+func entriesOf(ctx context.Context, group func(i int) string, bodies [][]byte) []message {
+	entries, system := make([]message, len(bodies)), systemOf(ctx)
 	for i, body := range bodies {
-		entries[i] = message{ID: strconv.Itoa(i % maxBatch), Body: string(body), Group: group(i)}
+		entries[i] = message{ID: strconv.Itoa(i % maxBatch), Body: string(body), Group: group(i), System: system}
 	}
 	return entries
 }

@@ -136,6 +136,7 @@ const (
 	MessagesSent      Metric = "MessagesSent"
 	MessagesEnded     Metric = "MessagesEnded"     // refused, expired or stopped before sending
 	SendsFailed       Metric = "SendsFailed"       // transient failures, retried
+	RepeatedAnswers   Metric = "RepeatedAnswers"   // 409 by the provider: it has the message from an earlier attempt
 	ListsUnreadable   Metric = "ListsUnreadable"   // segments of lists that are missing or damaged; nothing is sent
 	MessagesThrottled Metric = "MessagesThrottled" // 429 by the provider, retried
 	EventsApplied     Metric = "EventsApplied"

@@ -53,7 +53,7 @@ const calledByMake = "BY_MAKE"
 var variables = map[string]string{
 	"id": "TENANT", "tenant": "TENANT", "name": "NAME", "agent": "AGENT", "agent-id": "AGENT", "key-file": "KEY",
 	"all": "ALL", "text": "TEXT", "card": "CARD", "rate": "RATE", "keep": "KEEP", "queue": "QUEUE", "email": "EMAIL", "role": "ROLE",
-	"phone": "PHONE", "file": "FILE", "at": "AT", "since": "SINCE", "confirm": "CONFIRM",
+	"phone": "PHONE", "file": "FILE", "at": "AT", "month": "MONTH", "since": "SINCE", "confirm": "CONFIRM",
 }
 
 var flagName = pattern.AtFirstUse(`(?:\bflag |-)-([a-z-]+)`)

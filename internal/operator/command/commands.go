@@ -22,6 +22,7 @@ func commands() []command {
 	return []command{
 		{name: "tenant", summary: "create or change a tenant and its agent", prepare: tenantCommand, endless: true},
 		{name: "prices", summary: "set a tenant's prices by billing class, and its budget", prepare: pricesCommand},
+		{name: "bill", summary: "show a tenant's messages of a month by day, and an estimate of their cost at AWS", prepare: billCommand},
 		{name: "agent", summary: "create or change an agent: key, webhook token, rate", prepare: agentCommand},
 		{name: "remove-agent", summary: "answer and drop the events of an agent that no tenant uses any more", prepare: removeAgentCommand},
 		{name: "template", summary: "create a template, or a new version of one", prepare: templateCommand},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"campaign-dispatch/internal/operator/costs"
 	"campaign-dispatch/localstack/lab/metering"
 )
 
@@ -153,5 +154,17 @@ func TestKeep(t *testing.T) {
 	got, err := last(root, OneEndpoint)
 	if diff := cmp.Diff(m, got); diff != "" || err != nil {
 		t.Errorf("kept units (-want +got): %s %v", diff, err)
+	}
+}
+
+// The operator's command estimates with the published costs.
+func TestCosts_ByLoad(t *testing.T) {
+	t.Parallel()
+	var published []costs.Load
+	for _, s := range ByLoad {
+		published = append(published, costs.Load{Day: int(s.Day), Dollars: s.Dollars})
+	}
+	if diff := cmp.Diff(published, costs.ByLoad); diff != "" {
+		t.Errorf("published costs (-) and internal/operator/costs (+):\n%s", diff)
 	}
 }

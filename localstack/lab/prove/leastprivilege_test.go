@@ -56,15 +56,15 @@ var largeSizes = []string{"SUBMISSION_LINES=200001", "EXPORT_MESSAGES=200000"}
 
 // unchecked are statements that the emulator does not check: it writes the functions'
 // logs, takes their tasks, reads their stream and opens their parameters itself, lets any
-// role be handed on, and answers 404 for a missing object to every caller. It does not
-// check leading keys, so ChangeCredentials allows what EndSessions does. No segment of its lists is old
+// role be handed on, and answers 404 for a missing object to every caller. No segment of its lists is old
 // enough to be deleted.
 var unchecked = []string{
-	"Log", "TakeTasks", "ReadStream", "DecryptAgentKeys", "DistinguishMissingFromForbidden", "AllowSchedulesToRelease", "EndSessions", "DeleteUnusedSegments",
+	"Log", "TakeTasks", "ReadStream", "DecryptAgentKeys", "DistinguishMissingFromForbidden", "AllowSchedulesToRelease", "DeleteUnusedSegments",
 }
 
 // leastPrivilege removes each statement of each role in turn and checks that AWS then denies
-// a call. ROLES selects roles and statements: send,dashboard.ManageTeam.
+// a call. Of a statement with prefixes of keys, it replaces each prefix instead. ROLES selects roles,
+// statements and prefixes: send,dashboard.ManageTeam,sweep.ExpireCampaigns.N#*.
 func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	binaries := compileUses(ctx, t)
@@ -75,29 +75,28 @@ func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 		if seconds, ok := timeouts[r.function]; ok {
 			reconfigure(ctx, t, env, functionName(env, r.function), func(to *lambda.UpdateFunctionConfigurationInput) { to.Timeout = &seconds })
 		}
-		for _, sid := range r.sids() {
-			name := r.function + "." + sid
-			if !selected(r.function, name) {
+		for _, p := range r.permissions() {
+			if !selected(r.function, r.function+"."+p.sid, p.name) {
 				continue
 			}
-			if slices.Contains(unchecked, sid) {
-				left = append(left, name)
+			if slices.Contains(unchecked, p.sid) {
+				left = append(left, p.name)
 				continue
 			}
-			refused, err := r.refusedWithout(ctx, env, sid, binaries)
+			refused, err := r.refusedUnder(ctx, env, p.without, binaries)
 			if err != nil {
-				t.Fatalf("%s: %v", name, err)
+				t.Fatalf("%s: %v", p.name, err)
 			}
 			if refused {
-				needed = append(needed, name)
+				needed = append(needed, p.name)
 			} else {
-				unused = append(unused, name)
+				unused = append(unused, p.name)
 			}
-			t.Logf("without %s: refused %v", name, refused)
+			t.Logf("without %s: refused %v", p.name, refused)
 		}
 	}
 	record(t, len(unused) == 0 && len(needed) > 0,
-		fmt.Sprintf("%d statements of %d roles removed in turn; %d left out, which the emulator does not check",
+		fmt.Sprintf("%d statements and prefixes of %d roles removed in turn; %d left out, which the emulator does not check",
 			len(needed)+len(unused), len(roles), len(left)),
 		fmt.Sprintf("%d needed, %d not: %s", len(needed), len(unused), strings.Join(unused, ", ")))
 }
@@ -135,17 +134,60 @@ type policy struct {
 	Statement []map[string]any `json:"Statement"`
 }
 
-func (r role) sids() (names []string) {
-	for _, s := range r.policy.Statement {
-		sid, _ := s["Sid"].(string)
-		names = append(names, sid)
-	}
-	return names
+// permission is a statement of a role, or a prefix of keys in one.
+type permission struct {
+	sid, name string
+	without   policy // the role's policy less the permission
 }
 
-// without is the policy less a statement.
-func (p policy) without(sid string) policy {
-	p.Statement = slices.DeleteFunc(slices.Clone(p.Statement), func(s map[string]any) bool { return s["Sid"] == sid })
+func (r role) permissions() (all []permission) {
+	for i, s := range r.policy.Statement {
+		sid, _ := s["Sid"].(string)
+		name := r.function + "." + sid
+		prefixes := leadingKeys(s)
+		for _, prefix := range prefixes {
+			all = append(all, permission{sid, name + "." + prefix, r.policy.withoutPrefix(i, prefix)})
+		}
+		if len(prefixes) == 0 {
+			all = append(all, permission{sid, name, r.policy.withoutStatement(i)})
+		}
+	}
+	return all
+}
+
+// fitsNothing is a pattern of keys that no row has.
+const fitsNothing = "NOTHING#"
+
+// keysOf is the condition of a statement on partition keys.
+type keysOf struct {
+	Condition struct {
+		All struct {
+			Leading []string `json:"dynamodb:LeadingKeys"`
+		} `json:"ForAllValues:StringLike"`
+	} `json:"Condition"`
+}
+
+// leadingKeys returns the prefixes of a statement, none if it allows all keys.
+func leadingKeys(statement map[string]any) []string {
+	var s keysOf
+	if text, err := json.Marshal(statement); err != nil || json.Unmarshal(text, &s) != nil {
+		return nil
+	}
+	return s.Condition.All.Leading
+}
+
+func (p policy) withoutStatement(n int) policy {
+	p.Statement = slices.Delete(slices.Clone(p.Statement), n, n+1)
+	return p
+}
+
+// withoutPrefix is the policy with a prefix of a statement replaced by one that fits nothing.
+func (p policy) withoutPrefix(n int, prefix string) policy {
+	keys := leadingKeys(p.Statement[n])
+	keys[slices.Index(keys, prefix)] = fitsNothing
+	p.Statement = slices.Clone(p.Statement)
+	p.Statement[n] = maps.Clone(p.Statement[n])
+	p.Statement[n]["Condition"] = map[string]any{"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": keys}}
 	return p
 }
 
@@ -162,7 +204,7 @@ func readRoles(ctx context.Context, env stackenv.Env) (roles []role, err error) 
 		if err := r.read(ctx); err != nil {
 			return nil, fmt.Errorf("read the role of %s: %w", function, err)
 		}
-		if !slices.ContainsFunc(r.sids(), func(sid string) bool { return selected(function, function+"."+sid) }) {
+		if !slices.ContainsFunc(r.permissions(), func(p permission) bool { return selected(function, function+"."+p.sid, p.name) }) {
 			continue
 		}
 		roles = append(roles, r)
@@ -205,10 +247,10 @@ func (r role) put(ctx context.Context, p policy) error {
 	return err
 }
 
-// refusedWithout reports whether the function is refused something, while the tests of
-// what it does run, without a statement of its role.
-func (r role) refusedWithout(ctx context.Context, env stackenv.Env, sid string, binaries []string) (refused bool, err error) {
-	if err := r.put(ctx, r.policy.without(sid)); err != nil {
+// refusedUnder reports whether the function is refused something, while the tests of
+// what it does run, under another policy.
+func (r role) refusedUnder(ctx context.Context, env stackenv.Env, other policy, binaries []string) (refused bool, err error) {
+	if err := r.put(ctx, other); err != nil {
 		return false, err
 	}
 	defer func() {
