@@ -349,8 +349,8 @@ type tickets struct{ *harness }
 
 func (o tickets) Announce(_ context.Context, subject, text string) error {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.notices = append(o.notices, subject+": "+text)
+	o.mu.Unlock()
 	return o.fail("publish")
 }
 
