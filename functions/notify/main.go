@@ -10,6 +10,7 @@ import (
 	"campaign-dispatch/internal/app"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/s3"
+	"campaign-dispatch/internal/aws/sns"
 	"campaign-dispatch/internal/aws/sqs"
 	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/base/wired"
@@ -37,6 +38,7 @@ func handler(c app.Config) lambda.Handler {
 		Endpoints: endpoints{stores, &webhook.PostSums{Store: stores}},
 		Blobs:     s3.New(c.AWS, c.Bucket, c.Local),
 		Notify:    sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
+		Tickets:   sns.New(c.AWS, c.TicketTopicARN, time.Now),
 		HTTP:      netguard.Guard{Local: c.LocalWebhooks}.Client(connections, webhook.Timeout),
 		Now:       time.Now, Jitter: rand.Float64,
 	})

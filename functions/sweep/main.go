@@ -31,12 +31,14 @@ func main() { app.Start(handler) }
 
 func handler(c app.Config) lambda.Handler {
 	stores := dynamo.New(c.Tables())
+	cleaner := &book.Cleaner{Rows: stores, Objects: s3.New(c.AWS, c.Bucket, c.Local), Now: time.Now}
 	frames := sqs.New(c.AWS, c.SendQueueURL, time.Now)
 	sweeper := wired.Complete(&sweep.Sweeper{
 		Store:    stores,
 		Recorder: recorder.New(c, stores),
 		Expire:   (&expiry.Expirer{Store: stores, Now: time.Now}).ExpireIfDue,
 		Recount:  (&recount.Recounter{Store: stores, Now: time.Now}).Recount,
+		Clean:    cleaner.Clean,
 		Releases: sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
 		Frames:   frames, Queued: frames.Queued,
 		Notify:  sqs.New(c.AWS, c.NotifyQueueURL, time.Now),
@@ -45,11 +47,9 @@ func handler(c app.Config) lambda.Handler {
 		Shards:  dynamo.DueShards, DeliveryShards: dynamo.DeliveryShards,
 		SweepAfter: c.SweepAfter, SweepDelay: c.SweepDelay(), Now: time.Now,
 	})
-	cleaner := &book.Cleaner{Rows: stores, Objects: s3.New(c.AWS, c.Bucket, c.Local), Now: time.Now}
 	return lambda.NewHandler(func(ctx context.Context, e event) error {
 		if e.UnusedSegments {
-			_, err := cleaner.Clean(ctx)
-			return err
+			return sweeper.CleanSegments(ctx)
 		}
 		return sweeper.Sweep(ctx, e.Section)
 	})

@@ -54,6 +54,7 @@ type Config struct {
 	ExportsQueueURL, IntakeQueueURL, FeedDeadLettersURL                           string
 
 	ScheduleGroup, ScheduleRoleARN, ReleaseQueueARN string
+	TicketTopicARN                                  string // of the operators, "" for none
 
 	SigningKeyID, PreviousSigningKeyID string
 	SessionKeyID, PreviousSessionKeyID string
@@ -88,7 +89,7 @@ func FromEnv() Config {
 		ExportsQueueURL: os.Getenv("EXPORTS_QUEUE_URL"), IntakeQueueURL: os.Getenv("INTAKE_QUEUE_URL"),
 
 		ScheduleGroup: os.Getenv("SCHEDULE_GROUP"), ScheduleRoleARN: os.Getenv("SCHEDULE_ROLE_ARN"),
-		ReleaseQueueARN: os.Getenv("RELEASE_QUEUE_ARN"),
+		ReleaseQueueARN: os.Getenv("RELEASE_QUEUE_ARN"), TicketTopicARN: os.Getenv("TICKET_TOPIC_ARN"),
 
 		SigningKeyID: os.Getenv("SIGNING_KEY_ID"), PreviousSigningKeyID: os.Getenv("PREVIOUS_SIGNING_KEY_ID"),
 		SessionKeyID: os.Getenv("SESSION_KEY_ID"), PreviousSessionKeyID: os.Getenv("PREVIOUS_SESSION_KEY_ID"),

@@ -29,7 +29,7 @@ func TestServices_NameWhatTheyLack(t *testing.T) {
 		"release.Releaser lacks Store, Frames, Releases, Now":                                                             checkOf[release.Releaser](),
 		"control.Service lacks Tokens, Store, Revokes, Events, Releases, Now":                                             checkOf[control.Service](),
 		"control.Canceller lacks Store, Recorder, Tasks, Retries, Blobs, Provider, Concurrency, Now":                      checkOf[control.Canceller](),
-		"sweep.Sweeper lacks Store, Recorder, Expire, Recount, Releases, Frames, Queued, Notify, Revokes, Intake, Shards, " +
+		"sweep.Sweeper lacks Store, Recorder, Expire, Recount, Clean, Releases, Frames, Queued, Notify, Revokes, Intake, Shards, " +
 			"DeliveryShards, Now": checkOf[sweep.Sweeper](),
 		"query.Service lacks Tokens, Store, Blobs, Now": checkOf[query.Service](),
 		"dispatch.Service lacks Tokens, Store, Blobs, Releases, Reach.OptOuts, Reach.Lists, ListNames, SeenNumbers, Now, " +
@@ -38,7 +38,7 @@ func TestServices_NameWhatTheyLack(t *testing.T) {
 		"intake.Worker lacks Store, Blobs, Open, Dispatch, Tasks, Now, PartLines, WavesFrom":       checkOf[intake.Worker](),
 		"outcome.Recorder lacks Store, Blobs, Notify, Days, Now":                                   checkOf[outcome.Recorder](),
 		"outcome.Applier lacks Store, OptOuts, Contents, Recorder":                                 checkOf[outcome.Applier](),
-		"webhook.Notifier lacks Store, Endpoints, Blobs, Notify, HTTP, Now, Jitter":                checkOf[webhook.Notifier](),
+		"webhook.Notifier lacks Store, Endpoints, Blobs, Notify, Tickets, HTTP, Now, Jitter":       checkOf[webhook.Notifier](),
 		"feed.Feeder lacks Store, Queue, Now":                                                      checkOf[feed.Feeder](),
 		"exports.Service lacks Tokens, Store, Files, Tasks, Now, AtOnce":                           checkOf[exports.Service](),
 		"exports.Maker lacks Store, Blobs, Tasks, Now, PartSize":                                   checkOf[exports.Maker](),

@@ -59,7 +59,7 @@ func TestTemplate_FailedCopies(t *testing.T) {
 	for name, wants := range map[string][]string{
 		"BackupPlan": {"StartWindowMinutes 60"},
 		"BackupFailuresRule": {
-			"source aws.backup", "detail-type Backup Job State Change Copy Job State Change", "state FAILED ABORTED EXPIRED", "Arn AlarmTopicArn",
+			"source aws.backup", "detail-type Backup Job State Change Copy Job State Change", "state FAILED ABORTED EXPIRED", "Arn TicketTopicArn",
 		},
 	} {
 		properties := all[name].Properties

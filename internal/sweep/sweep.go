@@ -76,7 +76,9 @@ type Sweeper struct {
 	// Expire deletes an expired campaign. It reports whether the campaign was deleted.
 	Expire func(ctx context.Context, id campaign.ID) (deleted bool, err error)
 	// Recount corrects the counts of days, for the tenants of the minute in which the sweep began. It can be nil.
-	Recount  func(ctx context.Context, began time.Time) error
+	Recount func(ctx context.Context, began time.Time) error
+	// Clean deletes the unused segments of lists, and returns how many.
+	Clean    func(ctx context.Context) (deleted int, err error)
 	Releases port.BatchQueue
 	Frames   port.BatchQueue
 	// Queued returns the number of tasks in the queue of frames.
@@ -167,7 +169,10 @@ func (s *Sweeper) Sweep(ctx context.Context, section Section) error {
 		r.deleteCampaigns(ctx) // lowest priority
 	})
 	s.recount(ctx, section, began)
-	return report(ctx, append(sweeps, deliveries()...))
+	delivered := deliveries()
+	turned(ctx, NetDue, errorsOf(sweeps)...)
+	turned(ctx, NetDeliveries, errorsOf(delivered)...)
+	return report(ctx, append(sweeps, delivered...))
 }
 
 // recount corrects the counts of days, in the first section only.
@@ -175,7 +180,9 @@ func (s *Sweeper) recount(ctx context.Context, section Section, began time.Time)
 	if s.Recount == nil || section.Number != 0 {
 		return
 	}
-	if err := s.Recount(ctx, began); err != nil {
+	err := s.Recount(ctx, began)
+	turned(ctx, NetRecount, err)
+	if err != nil {
 		slog.WarnContext(ctx, "recounting results failed; the next turn repeats it", "error", err)
 	}
 }
@@ -221,9 +228,7 @@ func (t semaphore) next() {
 
 func report(ctx context.Context, sweeps []*shardSweep) error {
 	total := map[action]int{}
-	var errs []error
 	for _, r := range sweeps {
-		errs = append(errs, r.err)
 		for d, n := range r.actions {
 			total[d] += n
 		}
@@ -236,7 +241,7 @@ func report(ctx context.Context, sweeps []*shardSweep) error {
 		metrics.Kind(ctx, string(d), n)
 	}
 	slog.InfoContext(ctx, "sweep finished", "actions", total)
-	return errors.Join(errs...)
+	return errors.Join(errorsOf(sweeps)...)
 }
 
 // process handles the due items of the shard. Batches behind a backlog are left until the end.

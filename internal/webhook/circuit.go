@@ -60,6 +60,7 @@ func (n *Notifier) openCircuit(ctx context.Context, e delivery.Endpoint, hold ti
 			return nil
 		}
 		metrics.Add(ctx, metrics.CircuitsOpened, 1)
+		metrics.AddOf(ctx, metrics.CircuitsOpened, metrics.OfEndpoint, e.ID, 1)
 		slog.WarnContext(ctx, "endpoint failing, circuit opened", "tenant", e.Tenant, "endpoint_id", e.ID)
 		return n.probeLater(ctx, opened)
 	}

@@ -48,9 +48,10 @@ type harness struct {
 	// broken makes a step of the notifier fail, nil for none.
 	broken func(step string) error
 
-	mu    sync.Mutex
-	now   time.Time
-	queue []queued
+	mu      sync.Mutex
+	now     time.Time
+	queue   []queued
+	notices []string // published to the operators
 }
 
 type queued struct {
@@ -172,7 +173,7 @@ func (w *harness) notifier() *webhook.Notifier {
 	guard := netguard.Guard{Local: true}
 	store := breaking{w.store, &webhook.PostSums{Store: w.store}, w}
 	return &webhook.Notifier{
-		Store: store, Endpoints: store, Blobs: w.blobs, Notify: harnessQueue{w}, HTTP: guard.Client(8, time.Minute),
+		Store: store, Endpoints: store, Blobs: w.blobs, Notify: harnessQueue{w}, Tickets: tickets{w}, HTTP: guard.Client(8, time.Minute),
 		Now: w.Now, Jitter: func() float64 { return 0 },
 	}
 }
@@ -343,6 +344,16 @@ func (q harnessQueue) Send(_ context.Context, _ string, body []byte, delay time.
 	return nil
 }
 
+// tickets is the topic of the operators.
+type tickets struct{ *harness }
+
+func (o tickets) Announce(_ context.Context, subject, text string) error {
+	o.mu.Lock()
+	o.notices = append(o.notices, subject+": "+text)
+	o.mu.Unlock()
+	return o.fail("publish")
+}
+
 func (w *harness) fail(step string) error {
 	if w.broken == nil {
 		return nil
@@ -390,11 +401,11 @@ func (b breaking) DeleteDelivery(ctx context.Context, t delivery.NotifyTask) err
 	return err
 }
 
-func (b breaking) SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
+func (b breaking) DisableEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
 	if err := b.w.fail("switch endpoint"); err != nil {
 		return false, err
 	}
-	ok, err := b.Store.SwitchEndpoint(ctx, tenant, id, offReason)
+	ok, err := b.Store.DisableEndpoint(ctx, tenant, id, offReason)
 	if unreadable := b.w.fail("switched endpoint"); unreadable != nil {
 		return false, unreadable
 	}

@@ -46,8 +46,8 @@ type Store interface {
 type Endpoints interface {
 	// Endpoint returns an endpoint. The error wraps campaign.ErrNotFound if there is none.
 	Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error)
-	// SwitchEndpoint disables an endpoint, or enables it if offReason is "". It reports whether there is one.
-	SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
+	// DisableEndpoint disables an endpoint that is on, and reports whether it did.
+	DisableEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
 	// Circuit returns the circuit of an endpoint. Without one, only Tenant and EndpointID are set.
 	Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error)
 	// SaveCircuit writes a circuit that has not changed, and reports whether it did.
@@ -74,12 +74,19 @@ type Blobs interface {
 	GetRange(ctx context.Context, key string, from, to int) ([]byte, error)
 }
 
+// Tickets takes notices for the operators.
+type Tickets interface {
+	// Announce publishes a notice, if the operators have a topic for them.
+	Announce(ctx context.Context, subject, text string) error
+}
+
 // Notifier posts webhooks. Repeated tasks are safe.
 type Notifier struct {
 	Store     Store
 	Endpoints Endpoints
 	Blobs     Blobs
 	Notify    port.Queue
+	Tickets   Tickets
 	// HTTP sends the requests, see Poster.
 	HTTP *http.Client
 	Now  func() time.Time
@@ -452,11 +459,26 @@ func (n *Notifier) readable(
 }
 
 func (n *Notifier) switchOff(ctx context.Context, e delivery.Endpoint, reason string) error {
-	if _, err := n.Endpoints.SwitchEndpoint(ctx, e.Tenant, e.ID, reason); err != nil {
+	disabled, err := n.Endpoints.DisableEndpoint(ctx, e.Tenant, e.ID, reason)
+	if err != nil {
 		return err
 	}
 	n.endpoints.Drop(endpointKey{e.Tenant, e.ID})
 	metrics.Add(ctx, metrics.EndpointsOff, 1)
+	metrics.AddOf(ctx, metrics.EndpointsOff, metrics.OfEndpoint, e.ID, 1)
 	slog.ErrorContext(ctx, "endpoint disabled", "tenant", e.Tenant, "endpoint_id", e.ID, "reason", reason)
+	if disabled {
+		n.tell(ctx, e, reason)
+	}
 	return nil
+}
+
+// tell tells the operators of a disabled endpoint: an alarm that already fires cannot tell of the next one. The endpoint stays
+// disabled if that fails.
+func (n *Notifier) tell(ctx context.Context, e delivery.Endpoint, reason string) {
+	text := fmt.Sprintf("The webhook endpoint %[2]s of the tenant %[1]s is disabled (%[3]s). Its webhooks wait. Inform the tenant. To enable "+
+		"it, run make enable-endpoint TENANT=%[1]s ENDPOINT=%[2]s with the ENV of this stack.", e.Tenant, e.ID, reason)
+	if err := n.Tickets.Announce(ctx, "Webhook endpoint disabled", text); err != nil {
+		slog.ErrorContext(ctx, "publishing the disabled endpoint failed", "tenant", e.Tenant, "endpoint_id", e.ID, "error", err)
+	}
 }

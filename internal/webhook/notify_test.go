@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,12 +13,14 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/netguard"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/webhook"
@@ -423,6 +426,51 @@ func TestSwitchOff_Crash(t *testing.T) {
 				t.Errorf("%d webhooks arrived once it was on, want 20", len(ids))
 			}
 		})
+	}
+}
+
+// Two processes learn at once that an endpoint is gone, and the topic refuses the notice: there is one notice, and the endpoint
+// is off. Neither its address nor a number reaches the operators.
+func TestSwitchOff_OperatorsAreToldOnce(t *testing.T) {
+	t.Parallel()
+	w := newHarness(t, 1)
+	w.receiver.set(failing(http.StatusGone))
+	var learned sync.WaitGroup
+	learned.Add(2)
+	w.broken = func(step string) error {
+		switch step {
+		case "switch endpoint":
+			learned.Done()
+			learned.Wait()
+		case "publish":
+			return errors.New("no such topic")
+		}
+		return nil
+	}
+	w.record(sent(1)...)
+	tasks, processes := w.arrived(), []*webhook.Notifier{w.notifier(), w.notifier()}
+	var out bytes.Buffer
+	call := func(ctx context.Context, _ []byte) ([]byte, error) {
+		var both sync.WaitGroup
+		for _, p := range processes {
+			both.Go(func() { w.must(errors.Join(p.Handle(ctx, tasks)...)) })
+		}
+		both.Wait()
+		return nil, nil
+	}
+	if _, err := metrics.NewHandler(call, &out, w.Now).Invoke(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	e, err := w.store.Endpoint(t.Context(), w.tenant, w.endpoint.ID)
+	if err != nil || e.OffReason != "gone" {
+		t.Errorf("it is off because %q, %v", e.OffReason, err)
+	}
+	if told := strings.Join(w.notices, "\n"); len(w.notices) != 1 || !strings.Contains(told, "TENANT="+w.tenant+" ENDPOINT="+e.ID) ||
+		strings.Contains(told, e.URL) || strings.Contains(told, "5511") {
+		t.Errorf("told %q", w.notices)
+	}
+	if !strings.Contains(out.String(), `"Dimensions":[["Stack","EndpointId"]]`) || !strings.Contains(out.String(), `"EndpointId":"`+e.ID+`"`) {
+		t.Errorf("the endpoint is not counted: %s", out.String())
 	}
 }
 

@@ -261,7 +261,8 @@ func (o *outage) receive() (received []message) {
 // notify is a process of the function. It calls Handle until ctx ends.
 func (o *outage) notify(ctx context.Context) {
 	n := &webhook.Notifier{
-		Store: o, Endpoints: o, Blobs: o, Notify: o, HTTP: &http.Client{Transport: o}, Now: time.Now, Jitter: func() float64 { return 0 },
+		Store: o, Endpoints: o, Blobs: o, Notify: o, Tickets: tickets{new(harness)}, HTTP: &http.Client{Transport: o},
+		Now: time.Now, Jitter: func() float64 { return 0 },
 	}
 	for ctx.Err() == nil {
 		received := o.receive()

@@ -66,6 +66,14 @@ def check_deployed(stack, region, *wanted):
     return {o["OutputKey"]: o["OutputValue"] for o in found.get("Outputs", [])}
 
 
+def protect(stack, region):
+    """Protects the stack against its deletion. Does nothing if it is protected."""
+    if describe(stack, region).get("EnableTerminationProtection"):
+        return
+    boto3.client("cloudformation", region_name=region).update_termination_protection(StackName=stack, EnableTerminationProtection=True)
+    print(f"the stack {stack} is protected against deletion; aws cloudformation update-termination-protection ends that")
+
+
 def check_api(base):
     """Exits if the API returns 5xx: a complete stack can have routes without a function."""
     for path in PUBLIC:
@@ -114,6 +122,8 @@ def main():
         deploy(sam, environment, overrides)
     protection = next(o for o in overrides if o.startswith("DeletionProtection="))
     outputs = check_deployed(stack, region, protection, "Release=" + release)
+    if environment == "production" and protection == "DeletionProtection=true":
+        protect(stack, region)
     if environment != "local":  # an emulator's API has no routes
         check_api(outputs["BaseUrl"])
 

@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,16 +12,17 @@ import (
 	"testing"
 )
 
-// deployment is a run of deploy.py for production with fakes of sam and bin/admin that
+// deployment is a run of deploy.py, for production unless environment says otherwise, with fakes of sam and bin/admin that
 // record their arguments.
 type deployment struct {
-	samconfig string
-	env       []string
-	samFails  bool
-	declined  bool       // declines the changeset: sam succeeds and nothing changes
-	sam       [][]string // arguments of each call
-	check     string     // region and arguments of the signing-key check, which allows key A only
-	output    string
+	samconfig   string
+	environment string
+	env         []string
+	samFails    bool
+	declined    bool       // declines the changeset: sam succeeds and nothing changes
+	sam         [][]string // arguments of each call
+	check       string     // region and arguments of the signing-key check, which allows key A only
+	output      string
 }
 
 // run runs deploy.py and reports whether it succeeded.
@@ -50,7 +52,7 @@ func (d *deployment) run(t *testing.T, a *account) bool {
 		a.deployedBy = filepath.Join(folder, "calls")
 		a.mu.Unlock()
 	}
-	cmd := a.command(t, "deploy.py", filepath.Join(folder, "sam"), "production")
+	cmd := a.command(t, "deploy.py", filepath.Join(folder, "sam"), cmp.Or(d.environment, "production"))
 	cmd.Dir, cmd.Env = folder, append(cmd.Env, d.env...)
 	out, err := cmd.CombinedOutput()
 	d.output = string(out)
@@ -180,6 +182,34 @@ func TestDeploy_DeclinedChangeset(t *testing.T) {
 	if d.run(t, &account{stack: "UPDATE_COMPLETE", parameters: map[string]string{"DeletionProtection": "true", "Release": "0123456789"}}) ||
 		!strings.Contains(d.output, "declined") {
 		t.Errorf("the deployment succeeded or printed another error: %s", d.output)
+	}
+}
+
+// The stack of production is protected against deletion, once, unless samconfig.toml leaves its tables unprotected too.
+func TestDeploy_TerminationProtection(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		environment, parameters string
+		before, want            bool
+		calls                   int
+	}{
+		"production":                  {"production", "", false, true, 1},
+		"production, protected":       {"production", "", true, true, 0},
+		"production, to be destroyed": {"production", `"DeletionProtection=false"`, false, false, 0},
+		"staging":                     {"staging", "", false, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &account{stack: "UPDATE_COMPLETE", protected: tt.before}
+			d := deployment{samconfig: strings.Replace(production, "production", tt.environment, 1) + "[" + tt.parameters + "]", environment: tt.environment}
+			if !d.run(t, a) {
+				t.Fatalf("the deployment failed: %s", d.output)
+			}
+			calls := slices.DeleteFunc(a.calls, func(call string) bool { return call != "UpdateTerminationProtection" })
+			if a.protected != tt.want || len(calls) != tt.calls {
+				t.Errorf("protected: %v after %d calls, want %v and %d", a.protected, len(calls), tt.want, tt.calls)
+			}
+		})
 	}
 }
 

@@ -24,6 +24,10 @@ UNRESERVED = 100
 # throttles calls above a quota, and the service retries them.
 LOADS = json.loads((pathlib.Path(__file__).parent / "loads.json").read_text())
 
+# Concurrency that a stack of any load needs, and users that Cognito's 50 emails a day are enough for.
+LEAST = next(q["value"] for q in LOADS[0]["quotas"] if q["service"] == "lambda")
+FEW_USERS = 20
+
 
 class Problem(Exception):
     """A cause for a deployment to fail, with the remedy."""
@@ -93,20 +97,25 @@ def check_plan(environment, load, day, hour):
 
 
 def check_concurrency(clients, stack, environment, load):
-    """Raises Problem if the reserved concurrency exceeds the account's free concurrency."""
+    """Returns a warning if ConcurrencyAlarm would not fire in this account, or None. Raises Problem if the account's concurrency
+    is too low for any load, or if the reserved concurrency exceeds what is free."""
     wanted = load["values"]["Events"]
-    if wanted == 0:
-        return
+    concurrency = next(q for q in load["quotas"] if q["service"] == "lambda")
     limits = clients("lambda").get_account_settings()["AccountLimit"]
+    if limits["ConcurrentExecutions"] < LEAST:
+        raise Problem(f"Lambda lets this account run {limits['ConcurrentExecutions']} functions at once, and a stack of any load needs {LEAST}: "
+                      f"ask for {asked(concurrency)} in Service Quotas (AWS Lambda, Concurrent executions)")
     free = limits["UnreservedConcurrentExecutions"]
     if function := resource(clients, stack, "EventsFunction"):
         free += clients("lambda").get_function_concurrency(FunctionName=function).get("ReservedConcurrentExecutions", 0)
-    if free - wanted < UNRESERVED:
-        concurrency = next(q for q in load["quotas"] if q["service"] == "lambda")
+    if wanted and free - wanted < UNRESERVED:
         raise Problem(
             f"Lambda lets this account run {limits['ConcurrentExecutions']} functions at once, {free} of them not reserved. The stack "
             f"reserves {wanted} and must leave {UNRESERVED}: ask for {asked(concurrency)} in Service Quotas (AWS Lambda, Concurrent executions), or "
             f'deploy without the reservation: "Load=small" in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml')
+    if concurrency["value"] <= limits["ConcurrentExecutions"] < max(concurrency["default"], concurrency["value"]):
+        return f"ConcurrencyAlarm fires at 80% of {asked(concurrency)}, and Lambda lets this account run {limits['ConcurrentExecutions']}: ask for as many"
+    return None
 
 
 def check_domain(clients, stack, number):
@@ -121,13 +130,20 @@ def check_domain(clients, stack, number):
                       "delete that pool's domain, or change stack_name in samconfig.toml")
 
 
-def check_topic(clients, region, environment, parameters):
-    """Returns a warning about the alarm topic, or None. Raises Problem if alarms cannot
-    reach it."""
-    arn = parameters.get("AlarmTopicArn", "")
-    where = f"AlarmTopicArn of [{environment}.deploy.parameters] in samconfig.toml"
-    if not arn:
-        return f"alarms have no recipient: set {where} to an SNS topic"
+def check_topics(clients, region, environment, parameters):
+    """Returns warnings about the topics of alarms. Raises Problem if alarms cannot reach somebody, except in staging without topics."""
+    arns = {name: parameters.get(name, "") for name in ("PageTopicArn", "TicketTopicArn")}
+    where = f"[{environment}.deploy.parameters] in samconfig.toml"
+    missing = f"alarms have no recipient: set PageTopicArn and TicketTopicArn of {where} to SNS topics"
+    if not any(arns.values()) and environment != "production":
+        return [missing]
+    if not all(arns.values()):
+        raise Problem(missing)
+    return [check_topic(clients, region, arn, f"{name} of {where}") for name, arn in arns.items()]
+
+
+def check_topic(clients, region, arn, where):
+    """Returns a warning about a topic of alarms, or None. Raises Problem if alarms cannot reach anybody by it."""
     if arn.split(":")[3:4] != [region]:
         raise Problem(f"the alarm topic {arn} is not in {region}: change {where}")
     try:
@@ -140,17 +156,26 @@ def check_topic(clients, region, environment, parameters):
     if topic.get("KmsMasterKeyId", "").endswith("alias/aws/sns"):
         raise Problem(f"the alarm topic {arn} is encrypted with alias/aws/sns, which CloudWatch cannot use: use your own key and allow CloudWatch to use it")
     if topic.get("SubscriptionsConfirmed") == "0":
-        return f"the alarm topic {arn} has no confirmed subscription, so nobody receives the alarms"
+        raise Problem(f"the alarm topic {arn} has no confirmed subscription, so nobody receives the alarms: subscribe and confirm, or change {where}")
     return None
 
 
-def check_email(clients, region, environment, parameters):
-    """Returns a warning about the sender of the dashboard's emails, or None."""
+def users(clients, stack):
+    """Returns about how many users the dashboard of the stack has."""
+    pool = resource(clients, stack, "UserPool")
+    return clients("cognito-idp").describe_user_pool(UserPoolId=pool)["UserPool"]["EstimatedNumberOfUsers"] if pool else 0
+
+
+def check_email(clients, stack, region, environment, parameters):
+    """Returns a warning about the sender of the dashboard's emails, or None. Raises Problem if many users have none."""
     sender = email.utils.parseaddr(parameters.get("EmailFrom", ""))[1]
     arn = parameters.get("EmailIdentityArn", "")
     where = f"EmailIdentityArn and EmailFrom of [{environment}.deploy.parameters] in samconfig.toml"
     if not arn:
-        return f"Cognito sends at most 50 emails a day for the account: set {where} to an identity of Amazon SES"
+        few = f"Cognito sends at most 50 emails a day for the account: set {where} to an identity of Amazon SES"
+        if (number := users(clients, stack)) > FEW_USERS:
+            raise Problem(f"the dashboard has about {number} users, and {few}")
+        return few
     if arn.split(":")[3:4] != [region]:
         return f"the identity {arn} is not in {region}: verify it there, and change {where}"
     identity = arn.partition(":identity/")[2]
@@ -170,8 +195,11 @@ def check_email(clients, region, environment, parameters):
 
 
 def check_copies(clients, environment, parameters):
-    """Returns a warning if AWS Backup cannot copy the tables to another account, or None."""
+    """Returns a warning if AWS Backup cannot copy the tables to another account, or None. Raises Problem if production has no copies."""
     if not parameters.get("BackupVaultArn"):
+        if environment == "production" and parameters.get("NoCopies") != "yes":
+            raise Problem("production has no copies in a second account: set BackupVaultArn of [production.deploy.parameters] in samconfig.toml "
+                          "to a vault of AWS Backup there, or NoCopies=yes to do without them")
         return None
     try:
         managed = clients("backup").describe_region_settings()["ResourceTypeManagementPreference"]
@@ -216,13 +244,17 @@ def warm(clients, stack, parameters, name, wanted):
 
 
 def capacity(clients, stack, parameters, load):
-    """Yields a warning for each table and setting of Parameter Store that the load needs changed."""
+    """Yields a warning for each table and setting of Parameter Store that the load needs changed. Raises Problem with the setting if
+    the largest load needs it."""
     for q in load["quotas"]:
         if q["value"] <= q["default"] or q["service"] not in ("ssm", "table"):
             continue
         try:
             if q["service"] == "ssm":
-                yield throughput(clients, q["value"])
+                hint = throughput(clients, q["value"])
+                if hint and load is LOADS[-1]:
+                    raise Problem(f"Load={load['load']} needs higher quotas: {hint}")
+                yield hint
             else:
                 yield warm(clients, stack, parameters, q["name"], q["value"])
         except ClientError as error:
@@ -230,7 +262,8 @@ def capacity(clients, stack, parameters, load):
 
 
 def quotas(clients, load):
-    """Yields a warning for each quota that is lower than the load needs."""
+    """Returns a warning for each quota that is lower than the load needs. Raises Problem with those that the largest load needs raised."""
+    hints, low = [], []
     for q in load["quotas"]:
         service, name = q["service"], q["name"]
         if service in ("ssm", "table"):
@@ -240,12 +273,16 @@ def quotas(clients, load):
             if value is None:  # the account has the default
                 value = quota(clients, "list_aws_default_service_quotas", service, name)
         except ClientError as error:
-            yield f"quotas of {service} could not be read ({error.response['Error']['Code']})"
+            hints.append(f"quotas of {service} could not be read ({error.response['Error']['Code']})")
             continue
         if value is None:
-            yield f"{service}: {name} could not be read: look it up in Service Quotas"
+            hints.append(f"{service}: {name} could not be read: look it up in Service Quotas")
         elif value < q["value"]:
-            yield f"{service}: {name} is {value:,.0f}: ask for {asked(q)} in Service Quotas before a load near it"
+            refused = load is LOADS[-1] and q["value"] > q["default"]
+            (low if refused else hints).append(f"{service}: {name} is {value:,.0f}: ask for {asked(q)} in Service Quotas before a load near it")
+    if low:
+        raise Problem(f"Load={load['load']} needs higher quotas: " + "; ".join(low))
+    return hints
 
 
 def preflight(environment, plan, clients):
@@ -257,9 +294,9 @@ def preflight(environment, plan, clients):
     parameters = check_stack(clients, stack) | parameters
     load = load_of(parameters)
     hints = [check_plan(environment, load, *plan)] if plan else []
-    check_concurrency(clients, stack, environment, load)
+    hints.append(check_concurrency(clients, stack, environment, load))
     check_domain(clients, stack, number)
-    hints += [check_topic(clients, region, environment, parameters), check_email(clients, region, environment, parameters),
+    hints += [*check_topics(clients, region, environment, parameters), check_email(clients, stack, region, environment, parameters),
               check_copies(clients, environment, parameters),
               *quotas(clients, load), *capacity(clients, stack, parameters, load)]
     return number, load, [hint for hint in hints if hint]

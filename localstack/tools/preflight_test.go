@@ -12,18 +12,21 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// account is a fake of an AWS account. It supports read calls only, so that a call that
-// changes something fails.
+// account is a fake of an AWS account. It supports read calls and the protection of a stack, so that a call that changes
+// anything else fails.
 type account struct {
 	concurrency, unreserved, reserved int
 	stack                             string // status of the stack, "" for no stack
 	stackAfter                        int    // number of the first DescribeStacks call that returns the stack
 	domainOf                          string // user pool that has the domain
+	users                             int    // of the stack's user pool
+	protected                         bool   // whether the stack is protected against deletion
 	topicMissing                      bool
 	topic                             map[string]string // attributes
 	unverified, sandbox               bool              // of Amazon SES
@@ -84,7 +87,7 @@ func (a *account) answer(call string, body []byte, form url.Values) (int, string
 				<PhysicalResourceId>own-%s</PhysicalResourceId></StackResourceDetail></DescribeStackResourceResult></DescribeStackResourceResponse>`, form.Get("LogicalResourceId"))
 		}
 		return http.StatusOK, `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName><CreationTime>2026-01-01T00:00:00Z</CreationTime>
-			<StackStatus>` + a.stack + `</StackStatus><Parameters>` + members("Parameter", a.deployed()) + `</Parameters>
+			<StackStatus>` + a.stack + `</StackStatus><EnableTerminationProtection>` + strconv.FormatBool(a.protected) + `</EnableTerminationProtection><Parameters>` + members("Parameter", a.deployed()) + `</Parameters>
 			<Outputs>` + members("Output", map[string]string{"BaseUrl": a.address + "/api-of-the-stack"}) + `</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
 	case "GET /2016-08-19/account-settings", "GET /2016-08-19/account-settings/":
 		return http.StatusOK, fmt.Sprintf(`{"AccountLimit": {"ConcurrentExecutions": %d, "UnreservedConcurrentExecutions": %d}}`, a.concurrency, a.unreserved)
@@ -92,6 +95,11 @@ func (a *account) answer(call string, body []byte, form url.Values) (int, string
 		return http.StatusOK, fmt.Sprintf(`{"ReservedConcurrentExecutions": %d}`, a.reserved)
 	case "AWSCognitoIdentityProviderService.DescribeUserPoolDomain":
 		return http.StatusOK, fmt.Sprintf(`{"DomainDescription": {"UserPoolId": %q}}`, a.domainOf)
+	case "AWSCognitoIdentityProviderService.DescribeUserPool":
+		return http.StatusOK, fmt.Sprintf(`{"UserPool": {"EstimatedNumberOfUsers": %d}}`, a.users)
+	case "UpdateTerminationProtection":
+		a.protected = form.Get("EnableTerminationProtection") == "true"
+		return http.StatusOK, `<UpdateTerminationProtectionResponse><UpdateTerminationProtectionResult><StackId>s</StackId></UpdateTerminationProtectionResult></UpdateTerminationProtectionResponse>`
 	case "GetTopicAttributes":
 		if a.topicMissing {
 			return http.StatusNotFound, `<ErrorResponse><Error><Type>Sender</Type><Code>NotFound</Code><Message>no</Message></Error></ErrorResponse>`
@@ -197,10 +205,12 @@ func project(t *testing.T, parameters []string) string {
 
 func TestPreflight(t *testing.T) {
 	t.Parallel()
-	const topic = "AlarmTopicArn=arn:aws:sns:sa-east-1:123456789012:alarms"
+	const page = "PageTopicArn=arn:aws:sns:sa-east-1:123456789012:pages"
+	const ticket = "TicketTopicArn=arn:aws:sns:sa-east-1:123456789012:tickets"
 	const identity = "EmailIdentityArn=arn:aws:ses:sa-east-1:123456789012:identity/example.com"
 	const sender = "EmailFrom=Campanhas <campanhas@example.com>"
 	const vault = "BackupVaultArn=arn:aws:backup:sa-east-1:210987654321:backup-vault:copies"
+	complete := func(more ...string) []string { return append([]string{page, ticket, "NoCopies=yes"}, more...) }
 	for name, test := range map[string]struct {
 		account     *account
 		environment string
@@ -210,52 +220,67 @@ func TestPreflight(t *testing.T) {
 	}{
 		"concurrency 10": {
 			&account{concurrency: 10, unreserved: 10}, "production", nil, false,
-			[]string{"10 functions at once", "ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions)", `"Load=small"`, "[production.deploy.parameters]"},
+			[]string{"10 functions at once", "any load needs 230", "ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions)"},
 		},
 		"concurrency 10, no reservation": {
 			&account{concurrency: 10, unreserved: 10}, "production",
-			[]string{topic, "Load=small"},
-			true,
-			[]string{"lambda: Concurrent executions is 10: ask for 1,000", "can hold the production stack"},
+			complete("Load=small"),
+			false,
+			[]string{"any load needs 230"},
 		},
-		"concurrency 50, staging": {
-			&account{concurrency: 50, unreserved: 50}, "staging", []string{"Load=1m"}, false, []string{"reserves 100", "[staging.deploy.parameters]"},
+		"concurrency 229, staging": {
+			&account{concurrency: 229, unreserved: 229}, "staging", nil, false, []string{"229 functions at once", "any load needs 230"},
+		},
+		"concurrency 230, no reservation": {
+			&account{concurrency: 230, unreserved: 230}, "production", complete("Load=small"), true,
+			[]string{"ConcurrencyAlarm fires at 80% of 1,000, and Lambda lets this account run 230", "can hold the production stack"},
+		},
+		"concurrency 250, others reserve": {
+			&account{concurrency: 250, unreserved: 150}, "staging", []string{"Load=1m"}, false, []string{"reserves 100", `"Load=small"`, "[staging.deploy.parameters]"},
 		},
 		"load of 10 million": {
 			&account{concurrency: 1000, unreserved: 1000}, "production",
-			[]string{topic, "Load=10m"},
+			complete("Load=10m"),
 			true,
 			[]string{"Load=10m is for 10,000,000 messages a day and 2,500,000 in the busiest hour", "Events 210", "lambda Concurrent executions 460"},
 		},
 		"load of 100 million, new account": {
 			&account{concurrency: 1000, unreserved: 1000}, "production",
-			[]string{topic, "Load=100m"},
+			complete("Load=100m"),
 			false,
 			[]string{"reserves 2100", "ask for 3,000"},
 		},
+		"load of 100 million, concurrency too low": {
+			&account{concurrency: 2500, unreserved: 2500, highThroughput: true}, "production", complete("Load=100m"), false,
+			[]string{"Load=100m needs higher quotas: lambda: Concurrent executions is 2,500: ask for 3,000 in Service Quotas"},
+		},
+		"load of 100 million, Parameter Store too slow": {
+			&account{concurrency: 3000, unreserved: 3000}, "production", complete("Load=100m"), false,
+			[]string{"Load=100m needs higher quotas", "--setting-id /ssm/parameter-store/high-throughput-enabled --setting-value true"},
+		},
 		"load of 100 million, new tables": {
-			&account{concurrency: 3000, unreserved: 3000}, "production",
-			[]string{topic, "Load=100m"},
+			&account{concurrency: 3000, unreserved: 3000, highThroughput: true}, "production",
+			complete("Load=100m"),
 			true,
 			[]string{
-				"--setting-id /ssm/parameter-store/high-throughput-enabled --setting-value true", "campaigns is new after the first deployment",
+				"campaigns is new after the first deployment",
 				"outcomes is new after the first deployment", "LinkRate 2,100",
 			},
 		},
 		"load of 100 million, cold tables": {
 			&account{concurrency: 3000, unreserved: 3000, stack: "UPDATE_COMPLETE", warm: 4000, highThroughput: true}, "production",
-			[]string{topic, "Load=100m"},
+			complete("Load=100m"),
 			true,
 			[]string{"own-CampaignsTable is ready for 4,000 write units a second", "own-OutcomesTable is ready for 4,000"},
 		},
 		"concurrency 1,000": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic}, true, []string{"the account 123456789012 can hold the production stack"},
+			&account{concurrency: 1000, unreserved: 1000}, "production", complete(), true, []string{"the account 123456789012 can hold the production stack"},
 		},
-		"concurrency 200, reserved by the stack": {
-			&account{concurrency: 200, unreserved: 100, reserved: 100, stack: "UPDATE_COMPLETE"}, "production", []string{topic}, true, []string{"can hold"},
+		"concurrency 300, reserved by the stack": {
+			&account{concurrency: 300, unreserved: 100, reserved: 100, stack: "UPDATE_COMPLETE"}, "production", complete(), true, []string{"can hold"},
 		},
-		"concurrency 200, reserved by others": {
-			&account{concurrency: 200, unreserved: 150}, "production", []string{topic}, false, []string{"150 of them not reserved"},
+		"concurrency 300, reserved by others": {
+			&account{concurrency: 300, unreserved: 150}, "production", complete(), false, []string{"150 of them not reserved"},
 		},
 		"failed creation": {
 			&account{concurrency: 1000, unreserved: 1000, stack: "ROLLBACK_COMPLETE"}, "staging", nil, false,
@@ -277,60 +302,90 @@ func TestPreflight(t *testing.T) {
 		"domain of the stack": {
 			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_COMPLETE", domainOf: "own-UserPool"}, "staging", nil, true, []string{"can hold"},
 		},
-		"no alarm topic": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", nil, true, []string{"alarms have no recipient", "AlarmTopicArn"},
+		"no topic of alarms": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{"NoCopies=yes"}, false,
+			[]string{"alarms have no recipient", "PageTopicArn and TicketTopicArn of [production.deploy.parameters]"},
 		},
-		"missing alarm topic": {
-			&account{concurrency: 1000, unreserved: 1000, topicMissing: true}, "production", []string{topic}, false, []string{"NotFound", "AlarmTopicArn"},
+		"no topic of pages": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{ticket, "NoCopies=yes"}, false, []string{"alarms have no recipient"},
 		},
-		"alarm topic in another region": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{strings.ReplaceAll(topic, "sa-east-1", "us-east-1")}, false, []string{"not in sa-east-1"},
+		"no topic of tickets, staging": {
+			&account{concurrency: 1000, unreserved: 1000}, "staging", []string{page}, false, []string{"alarms have no recipient", "[staging.deploy.parameters]"},
 		},
-		"alarm topic with an unusable key": {
+		"no topic of alarms, staging": {
+			&account{concurrency: 1000, unreserved: 1000}, "staging", nil, true, []string{"warning: alarms have no recipient", "can hold the staging stack"},
+		},
+		"missing topic": {
+			&account{concurrency: 1000, unreserved: 1000, topicMissing: true}, "production", complete(), false, []string{"NotFound", "PageTopicArn"},
+		},
+		"topic in another region": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{page, strings.ReplaceAll(ticket, "sa-east-1", "us-east-1"), "NoCopies=yes"},
+			false,
+			[]string{"not in sa-east-1", "TicketTopicArn"},
+		},
+		"topic with an unusable key": {
 			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"KmsMasterKeyId": "arn:aws:kms:us-east-1:123456789012:alias/aws/sns"}},
 			"production",
-			[]string{topic},
+			complete(),
 			false,
 			[]string{"encrypted with alias/aws/sns"},
 		},
-		"alarm topic without a subscription": {
+		"topic without a subscription": {
 			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"SubscriptionsConfirmed": "0"}},
 			"production",
-			[]string{topic},
-			true,
-			[]string{"no confirmed subscription"},
+			complete(),
+			false,
+			[]string{"no confirmed subscription", "PageTopicArn"},
+		},
+		"no copies": {
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{page, ticket}, false, []string{"no copies in a second account", "BackupVaultArn", "NoCopies=yes"},
+		},
+		"no copies, staging": {
+			&account{concurrency: 1000, unreserved: 1000}, "staging", nil, true, []string{"can hold"},
+		},
+		"21 users without a sender of emails": {
+			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_COMPLETE", domainOf: "own-UserPool", users: 21}, "production", complete(), false,
+			[]string{"about 21 users", "at most 50 emails a day", "EmailIdentityArn and EmailFrom of [production"},
+		},
+		"20 users without a sender of emails": {
+			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_COMPLETE", domainOf: "own-UserPool", users: 20}, "production", complete(), true,
+			[]string{"warning: Cognito sends at most 50 emails a day"},
+		},
+		"21 users with a sender of emails": {
+			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_COMPLETE", domainOf: "own-UserPool", users: 21}, "production", complete(identity, sender), true,
+			[]string{"can hold"},
 		},
 		"no sender of emails": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic}, true, []string{"at most 50 emails a day", "EmailIdentityArn and EmailFrom of [production"},
+			&account{concurrency: 1000, unreserved: 1000}, "production", complete(), true, []string{"at most 50 emails a day", "EmailIdentityArn and EmailFrom of [production"},
 		},
 		"unverified sender": {
-			&account{concurrency: 1000, unreserved: 1000, unverified: true}, "production", []string{topic, identity, sender}, true, []string{"identity/example.com is not verified"},
+			&account{concurrency: 1000, unreserved: 1000, unverified: true}, "production", complete(identity, sender), true, []string{"identity/example.com is not verified"},
 		},
 		"sender in the sandbox": {
-			&account{concurrency: 1000, unreserved: 1000, sandbox: true}, "production", []string{topic, identity, sender}, true, []string{"sandbox", "request production access"},
+			&account{concurrency: 1000, unreserved: 1000, sandbox: true}, "production", complete(identity, sender), true, []string{"sandbox", "request production access"},
 		},
 		"unknown sender": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic, identity + ".br", "EmailFrom=campanhas@example.com.br"}, true, []string{"identity/example.com.br cannot be read (AccessDeniedException)"},
+			&account{concurrency: 1000, unreserved: 1000}, "production", complete(identity+".br", "EmailFrom=campanhas@example.com.br"), true, []string{"identity/example.com.br cannot be read (AccessDeniedException)"},
 		},
 		"sender of another region": {
 			&account{concurrency: 1000, unreserved: 1000}, "production",
-			[]string{topic, strings.ReplaceAll(identity, "sa-east-1", "us-east-1"), sender},
+			complete(strings.ReplaceAll(identity, "sa-east-1", "us-east-1"), sender),
 			true,
 			[]string{"identity/example.com is not in sa-east-1"},
 		},
 		"sender of another domain": {
 			&account{concurrency: 1000, unreserved: 1000}, "production",
-			[]string{topic, identity, "EmailFrom=campanhas@notexample.com"},
+			complete(identity, "EmailFrom=campanhas@notexample.com"),
 			true,
 			[]string{"EmailFrom is no address of example.com"},
 		},
 		"copies, tables not managed": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic, vault}, true, []string{"AWS Backup does not copy tables", "DynamoDB=true"},
+			&account{concurrency: 1000, unreserved: 1000}, "production", []string{page, ticket, vault}, true, []string{"AWS Backup does not copy tables", "DynamoDB=true"},
 		},
 		"deployed reservation, omitted in samconfig": {
-			&account{concurrency: 10, unreserved: 10, stack: "UPDATE_COMPLETE", parameters: map[string]string{"Load": "small"}},
+			&account{concurrency: 230, unreserved: 100, stack: "UPDATE_COMPLETE", parameters: map[string]string{"Load": "small"}},
 			"production",
-			[]string{"-Load"},
+			complete("-Load"),
 			true,
 			[]string{"can hold"},
 		},
@@ -342,7 +397,7 @@ func TestPreflight(t *testing.T) {
 		},
 		"low quota, unreadable quota": {
 			&account{concurrency: 1000, unreserved: 1000, writeQuota: 100}, "production",
-			[]string{topic},
+			complete(),
 			true,
 			[]string{
 				"Table-level write throughput limit is 100: ask for 40,000", "quotas of kms could not be read (AccessDeniedException)",
@@ -372,7 +427,7 @@ func TestPreflight(t *testing.T) {
 func TestPreflight_ReadyForTheLoad(t *testing.T) {
 	t.Parallel()
 	a := &account{concurrency: 3000, unreserved: 3000, stack: "UPDATE_COMPLETE", warm: 6000, highThroughput: true, copiesTables: true}
-	output, ok := a.preflight(t, "production", "Load=100m", "AlarmTopicArn=arn:aws:sns:sa-east-1:123456789012:alarms",
+	output, ok := a.preflight(t, "production", "Load=100m", "PageTopicArn=arn:aws:sns:sa-east-1:123456789012:alarms", "TicketTopicArn=arn:aws:sns:sa-east-1:123456789012:alarms",
 		"BackupVaultArn=arn:aws:backup:sa-east-1:210987654321:backup-vault:copies",
 		"EmailIdentityArn=arn:aws:ses:sa-east-1:123456789012:identity/example.com", "EmailFrom=Campanhas <campanhas@mail.example.com>")
 	for _, gone := range []string{"high-throughput", "write units", "ask for", "AWS Backup", "EmailFrom"} {
@@ -403,7 +458,7 @@ func TestPreflight_Plan(t *testing.T) {
 			t.Parallel()
 			a := &account{concurrency: 1000, unreserved: 1000}
 			cmd := a.command(t, "preflight.py", append([]string{"production"}, test.plan...)...)
-			cmd.Dir = project(t, nil)
+			cmd.Dir = project(t, []string{"PageTopicArn=arn:aws:sns:sa-east-1:123456789012:a", "TicketTopicArn=arn:aws:sns:sa-east-1:123456789012:a", "NoCopies=yes"})
 			output, err := cmd.CombinedOutput()
 			if (err == nil) != test.ok || !strings.Contains(string(output), test.want) {
 				t.Errorf("printed %q (%v), want %q", output, err, test.want)

@@ -17,6 +17,7 @@ import (
 	"campaign-dispatch/internal/account"
 	"campaign-dispatch/internal/aws/dynamo"
 	"campaign-dispatch/internal/aws/dynamo/dynamotest"
+	"campaign-dispatch/internal/aws/sns"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/outcome"
 	"campaign-dispatch/internal/send"
@@ -98,7 +99,7 @@ func (s *shop) wireWebhooks() {
 	s.feeder = &feed.Feeder{Store: s.store, Queue: &s.notify, Now: s.clock}
 	s.notifier = &webhook.Notifier{
 		Store: s.store, Endpoints: endpoints{s.store, &webhook.PostSums{Store: s.store}}, Blobs: s.blobs, Notify: &s.notify,
-		HTTP: &http.Client{Transport: s}, Now: s.clock, Jitter: func() float64 { return 0 },
+		Tickets: &sns.Topic{}, HTTP: &http.Client{Transport: s}, Now: s.clock, Jitter: func() float64 { return 0 },
 	}
 	kinds := []delivery.Kind{
 		delivery.KindSent, delivery.KindDelivered, delivery.KindRead, delivery.KindFailed, delivery.KindExpired,

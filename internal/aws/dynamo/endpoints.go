@@ -78,6 +78,13 @@ func (s *EndpointStore) SwitchEndpoint(ctx context.Context, tenant, id, offReaso
 	return s.write(ctx, "switch endpoint "+id, s.update(endpointKey(tenant, id), update, present, values))
 }
 
+// DisableEndpoint disables an endpoint that is on, and reports whether it did.
+func (s *EndpointStore) DisableEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
+	values := Item{":reason": text(offReason), ":at": millis(s.Now())}
+	condition := present + " AND attribute_not_exists(offReason)"
+	return s.write(ctx, "disable endpoint "+id, s.update(endpointKey(tenant, id), "SET offReason = :reason, offAt = :at", condition, values))
+}
+
 // SetKinds sets the webhook event types of an endpoint, none for the default. It reports
 // whether the endpoint exists.
 func (s *EndpointStore) SetKinds(ctx context.Context, tenant, id string, kinds []string) (bool, error) {

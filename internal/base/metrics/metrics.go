@@ -1,11 +1,12 @@
-// Package metrics counts events per function call. It writes the counts of a call as one
-// log line in CloudWatch Embedded Metric Format, without calling AWS. A call without counts
-// writes nothing.
+// Package metrics counts events per function call. It writes the counts of a call as log lines in CloudWatch Embedded Metric
+// Format, without calling AWS. A call without counts writes nothing.
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
@@ -15,25 +16,46 @@ import (
 	"time"
 )
 
-// Namespace is the CloudWatch namespace. The dimension is FunctionName, as in AWS/Lambda, or
-// AgentId. There are no tenants and no phone numbers.
+// Namespace is the CloudWatch namespace. The dimension is FunctionName, as in AWS/Lambda, or Stack with a Dimension. There
+// are no tenants and no phone numbers.
 const Namespace = "CampaignDispatch"
+
+// Dimension is what AddOf counts by, in a stack: two stacks of an account do not count for each other.
+type Dimension string
+
+// The dimensions.
+const (
+	OfAgent    Dimension = "AgentId"    // an agent of the provider
+	OfEndpoint Dimension = "EndpointId" // a webhook endpoint
+	OfNet      Dimension = "Net"        // a safety net of sweep
+)
+
+const (
+	// Unknown stands for all values that do not exist, such as agents that a caller invented.
+	Unknown = "unknown"
+	// Other stands for the values of a dimension above MaxValues.
+	Other = "other"
+	// MaxValues is the maximum number of values of a dimension that a process names: CloudWatch bills each.
+	MaxValues = 600
+)
 
 // Handler is a Lambda handler that counts.
 type Handler struct {
 	invoke func(ctx context.Context, payload []byte) ([]byte, error)
 	out    io.Writer
 	now    func() time.Time
+	named  *values
 }
 
-// NewHandler returns a handler that calls invoke. Each call writes a line with its counts to out.
+// NewHandler returns a handler that calls invoke. Each call writes a line with its counts to out, and one for each value
+// of a Dimension.
 func NewHandler(invoke func(ctx context.Context, payload []byte) ([]byte, error), out io.Writer, now func() time.Time) Handler {
-	return Handler{invoke, out, now}
+	return Handler{invoke, out, now, &values{names: map[value]bool{}, perDimension: map[Dimension]int{}}}
 }
 
 // Invoke calls the handler and writes its counts, also after a panic.
 func (c Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	t := &tally{counts: map[string]int{}, ofAgent: map[string]int{}, kinds: map[string]int{}}
+	t := &tally{counts: map[string]int{}, of: map[value]map[string]int{}, kinds: map[string]int{}, named: c.named}
 	defer func() {
 		if err := t.write(c.out, c.now()); err != nil {
 			slog.WarnContext(ctx, "writing metrics failed", "error", err)
@@ -45,79 +67,118 @@ func (c Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 // Add adds n to a metric. It has no effect outside a call of Of's handler.
 func Add(ctx context.Context, m Metric, n int) {
 	if t, ok := ctx.Value(tallyKey{}).(*tally); ok {
-		t.add(t.counts, string(m), n)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		add(t.counts, string(m), n)
 	}
 }
 
-// UnknownAgent stands for all agents that do not exist.
-const UnknownAgent = "unknown"
-
-// AddOfAgent adds n to a metric of an agent of the provider, in a call about that agent. The agent
-// must exist or be UnknownAgent: CloudWatch bills each name.
-func AddOfAgent(ctx context.Context, m Metric, agent string, n int) {
-	if t, ok := ctx.Value(tallyKey{}).(*tally); ok {
-		t.add(t.ofAgent, string(m), n)
-		t.agent = agent
+// AddOf adds n to a metric of one value of a dimension. The value must exist, or be Unknown: CloudWatch bills each name.
+func AddOf(ctx context.Context, m Metric, d Dimension, name string, n int) {
+	t, ok := ctx.Value(tallyKey{}).(*tally)
+	if !ok || n <= 0 {
+		return
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v := t.named.bounded(value{d, name})
+	if t.of[v] == nil {
+		t.of[v] = map[string]int{}
+	}
+	add(t.of[v], string(m), n)
 }
 
-// Kind adds n to a kind, a code of this service. Kinds are written to the log line, not as metrics.
+// Kind adds n to a kind, a code of this service. Kinds are written to the log line of Add's counts, not as metrics.
 func Kind(ctx context.Context, kind string, n int) {
 	if t, ok := ctx.Value(tallyKey{}).(*tally); ok {
-		t.add(t.kinds, kind, n)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		add(t.kinds, kind, n)
 	}
 }
 
 type tallyKey struct{}
 
-type tally struct {
-	mu                     sync.Mutex
-	agent                  string
-	counts, ofAgent, kinds map[string]int
+// value is a value of a dimension.
+type value struct {
+	dimension Dimension
+	name      string
 }
 
-func (t *tally) add(to map[string]int, name string, n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// values are those that the process has named.
+type values struct {
+	mu           sync.Mutex
+	names        map[value]bool
+	perDimension map[Dimension]int
+}
+
+// bounded returns the value, or Other if the process has named MaxValues others.
+func (v *values) bounded(of value) value {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.names[of] {
+		return of
+	}
+	if v.perDimension[of.dimension] >= MaxValues {
+		return value{of.dimension, Other}
+	}
+	v.names[of] = true
+	v.perDimension[of.dimension]++
+	return of
+}
+
+type tally struct {
+	mu            sync.Mutex
+	counts, kinds map[string]int
+	of            map[value]map[string]int
+	named         *values
+}
+
+func add(to map[string]int, name string, n int) {
 	if n > 0 {
 		to[name] += n
 	}
 }
 
-// write writes the line with a single Write, because other lines can be written
-// concurrently. Lambda drops lines without a valid level and an RFC 3339 timestamp if the
-// function's log level is above INFO, so the line has both
-// (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html).
+// write writes the lines: a line in Embedded Metric Format has one value of a dimension.
 func (t *tally) write(out io.Writer, at time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.counts)+len(t.ofAgent) == 0 {
-		return nil
+	var errs []error
+	if len(t.counts) > 0 {
+		errs = append(errs, t.writeLine(out, at, t.counts, []string{"FunctionName"}, ""))
 	}
-	line := map[string]any{
-		"FunctionName": os.Getenv("AWS_LAMBDA_FUNCTION_NAME"), "level": os.Getenv("AWS_LAMBDA_LOG_LEVEL"),
-		"timestamp": at.UTC().Format(time.RFC3339Nano), "Kinds": t.kinds,
+	for _, v := range slices.SortedFunc(maps.Keys(t.of), compareValues) {
+		errs = append(errs, t.writeLine(out, at, t.of[v], []string{"Stack", string(v.dimension)}, v.name))
 	}
-	metrics := addMetrics(nil, line, "FunctionName", t.counts)
-	if len(t.ofAgent) > 0 {
-		line["AgentId"] = t.agent
-		metrics = addMetrics(metrics, line, "AgentId", t.ofAgent)
-	}
-	line["_aws"] = map[string]any{"Timestamp": at.UnixMilli(), "CloudWatchMetrics": metrics}
-	return json.NewEncoder(out).Encode(line)
+	return errors.Join(errs...)
 }
 
-// addMetrics adds the values of metrics to a line, and appends their description.
-func addMetrics(all []any, line map[string]any, dimension string, counts map[string]int) []any {
-	if len(counts) == 0 {
-		return all
+func compareValues(a, b value) int {
+	return cmp.Or(cmp.Compare(a.dimension, b.dimension), cmp.Compare(a.name, b.name))
+}
+
+// writeLine writes a line with a single Write, because other lines can be written concurrently. name is the value of the last
+// dimension, if there are two. Lambda drops lines without a valid level and an RFC 3339 timestamp if the function's log
+// level is above INFO, so the line has both (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html).
+func (t *tally) writeLine(out io.Writer, at time.Time, counts map[string]int, dimensions []string, name string) error {
+	line := map[string]any{
+		"FunctionName": os.Getenv("AWS_LAMBDA_FUNCTION_NAME"), "level": os.Getenv("AWS_LAMBDA_LOG_LEVEL"),
+		"timestamp": at.UTC().Format(time.RFC3339Nano),
 	}
-	var names []any
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		line[name] = counts[name]
-		names = append(names, map[string]string{"Name": name, "Unit": "Count"})
+	if len(dimensions) > 1 {
+		line["Stack"], line[dimensions[1]] = os.Getenv("STACK"), name
+	} else {
+		line["Kinds"] = t.kinds
 	}
-	return append(all, map[string]any{"Namespace": Namespace, "Dimensions": [][]string{{dimension}}, "Metrics": names})
+	var metrics []any
+	for _, metric := range slices.Sorted(maps.Keys(counts)) {
+		line[metric] = counts[metric]
+		metrics = append(metrics, map[string]string{"Name": metric, "Unit": "Count"})
+	}
+	directive := map[string]any{"Namespace": Namespace, "Dimensions": [][]string{dimensions}, "Metrics": metrics}
+	line["_aws"] = map[string]any{"Timestamp": at.UnixMilli(), "CloudWatchMetrics": []any{directive}}
+	return json.NewEncoder(out).Encode(line)
 }
 
 // Metric is the name of a metric.
@@ -153,4 +214,5 @@ const (
 	ExportsFailed     Metric = "ExportsFailed"     // the data could not be read
 	SweepFound        Metric = "SweepFound"        // lost work found
 	SweepFailed       Metric = "SweepFailed"       // due items that failed; they stay due
+	SweepTurn         Metric = "SweepTurn"         // turns of a safety net, by net
 )

@@ -189,7 +189,7 @@ func TestServeEvent_CountsRefusals(t *testing.T) {
 	if n := strings.Count(out.String(), `"EventsRefused":1`); n != 4 || strings.Contains(out.String(), "invented") {
 		t.Errorf("counted %d refusals: %s", n, out.String())
 	}
-	if !strings.Contains(out.String(), `"Dimensions":[["AgentId"]],"Metrics":[{"Name":"EventsRefused","Unit":"Count"}]`) {
-		t.Errorf("the metric has no dimension AgentId: %s", out.String())
+	if !strings.Contains(out.String(), `"Dimensions":[["Stack","AgentId"]],"Metrics":[{"Name":"EventsRefused","Unit":"Count"}]`) {
+		t.Errorf("the metric has not the dimensions Stack and AgentId: %s", out.String())
 	}
 }

@@ -216,9 +216,9 @@ func (h *Hook) countRefusal(ctx context.Context, id string, signature []byte, er
 		return
 	}
 	if _, exists := h.agents.Peek(id, h.Now(), cache.Forever); exists {
-		metrics.AddOfAgent(ctx, metrics.EventsRefused, id, 1)
+		metrics.AddOf(ctx, metrics.EventsRefused, metrics.OfAgent, id, 1)
 	} else if len(signature) == sha512.Size {
-		metrics.AddOfAgent(ctx, metrics.EventsRefused, metrics.UnknownAgent, 1)
+		metrics.AddOf(ctx, metrics.EventsRefused, metrics.OfAgent, metrics.Unknown, 1)
 	}
 }
 

@@ -26,7 +26,7 @@ Resources:
       Metrics:
         - {Id: sum, Expression: a + b}
         - {Id: a, MetricStat: {Stat: Sum}}
-        - {Id: b, MetricStat: {Stat: Sum}}
+        - {Id: b, MetricStat: {Stat: Sum, Metric: {Namespace: CampaignDispatch, MetricName: T, Dimensions: [{Name: Stack, Value: s}, {Name: Net, Value: n}]}}}
   Queued: {Type: "AWS::Serverless::Function", Properties: {Events: {Task: {Type: SQS}}}}
   Called: {Type: "AWS::Serverless::Function", Properties: {Events: {Minute: {Type: Schedule, Properties: {Schedule: rate(1 minute)}}, Day: {Type: Schedule, Properties: {Schedule: rate(1 day)}}}}}
 `
@@ -37,7 +37,7 @@ Resources:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Resources{Keys: 1, AlarmMetrics: 3, Dashboards: 1, Metrics: 2, Queues: 1, Sweeps: 1}, got); diff != "" {
+	if diff := cmp.Diff(Resources{Keys: 1, AlarmMetrics: 3, Dashboards: 1, Metrics: 3, Queues: 1, Sweeps: 1}, got); diff != "" {
 		t.Errorf("resources (-want +got): %s", diff)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -73,8 +74,9 @@ func CountResources(path string) (r Resources, err error) {
 		case "AWS::CloudWatch::Alarm":
 			metrics := 0
 			for _, m := range resource.Properties.Metrics {
-				if _, ok := m["MetricStat"]; ok {
+				if stat, ok := m["MetricStat"]; ok {
 					metrics++
+					r.Metrics += ofTwoDimensions(stat)
 				}
 			}
 			r.AlarmMetrics += max(metrics, 1)
@@ -92,6 +94,20 @@ func CountResources(path string) (r Resources, err error) {
 		}
 	}
 	return r, nil
+}
+
+// ofTwoDimensions returns 1 for a metric of the service that is counted by net or by route. The dashboard shows none of these.
+func ofTwoDimensions(node yaml.Node) int {
+	var stat struct {
+		Metric struct {
+			Namespace  string      `yaml:"Namespace"`
+			Dimensions []yaml.Node `yaml:"Dimensions"`
+		} `yaml:"Metric"`
+	}
+	if err := node.Decode(&stat); err != nil || !strings.HasPrefix(stat.Metric.Namespace, "CampaignDispatch") || len(stat.Metric.Dimensions) != 2 {
+		return 0
+	}
+	return 1
 }
 
 // Month returns the cost of the resources in 30 days without messages. sweep is the use

@@ -48,6 +48,25 @@ Resources:
         - {Id: total, Expression: SUM(METRICS())}
         - {Id: a, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: E, Dimensions: [{Name: F, Value: !Ref One}]}}}
         - {Id: b, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: E, Dimensions: [{Name: F, Value: !Ref Two}]}}}
+  Silent:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      ComparisonOperator: LessThanThreshold
+      Threshold: 2
+      TreatMissingData: breaching
+      Metrics:
+        - {Id: total, Expression: "FILL(s, 0)"}
+        - {Id: s, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: S, Dimensions: [{Name: Stack, Value: !Ref AWS::StackName}, {Name: Net, Value: due}]}}}
+  Slow:
+    Type: AWS::CloudWatch::Alarm
+    Properties: {Namespace: N, MetricName: Slow, ExtendedStatistic: p99, ComparisonOperator: GreaterThanThreshold, Threshold: 5}
+  Endpoints:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      ComparisonOperator: GreaterThanOrEqualToThreshold
+      Threshold: 1
+      Metrics:
+        - {Id: e, Expression: !Sub "SELECT SUM(Off) FROM SCHEMA(\"N\", EndpointId, Stack) WHERE Stack = '${AWS::StackName}' GROUP BY EndpointId ORDER BY SUM() DESC"}
   Share:
     Type: AWS::CloudWatch::Alarm
     Properties:
@@ -59,7 +78,10 @@ Resources:
         - {Id: b, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: C, Dimensions: [{Name: F, Value: !Ref One}]}}}
 `
 
-var alarmResources = resourceNames{"Queue": "http://127.0.0.1/0/the-queue", "One": "first", "Two": "second"}
+var alarmResources = resourceNames{"Queue": "http://127.0.0.1/0/the-queue", "One": "first", "Two": "second", "AWS::StackName": "stack"}
+
+// turning is what keeps the alarm Silent quiet.
+var turning = series{Namespace: "N", Metric: "S", Of: "stack/due"}
 
 func TestAlarm_Fires(t *testing.T) {
 	t.Parallel()
@@ -77,7 +99,12 @@ func TestAlarm_Fires(t *testing.T) {
 		"few calls, all failed":    {measured{failed: {2}, calls: {2}}, ""},
 		"no calls known":           {measured{failed: {3}}, ""},
 		"calls, no failures known": {measured{calls: {7}}, ""},
-		"nothing":                  {nil, ""},
+		"nothing":                  {measured{}, ""},
+		"one turn of two":          {measured{turning: {-1}}, "Silent"},
+		"turns of another stack":   {measured{turning: {-2}, {Namespace: "N", Metric: "S", Of: "other/due"}: {9}}, "Silent"},
+		"at the limit":             {measured{{Namespace: "N", Metric: "Slow", Of: "account"}: {5}}, ""},
+		"above the limit":          {measured{{Namespace: "N", Metric: "Slow", Of: "account"}: {1, 5.1}}, "Slow"},
+		"an endpoint is off":       {measured{{Namespace: "N", Metric: "Off", Of: "EndpointId"}: {1}}, "Endpoints"},
 		"young":                    {measured{age: {1, 2.9}}, ""},
 		"old":                      {measured{age: {3.5, 1}}, "Age"},
 		"another queue":            {measured{{Namespace: "AWS/SQS", Metric: "Age", Of: "another"}: {9}}, ""},
@@ -99,6 +126,7 @@ func TestAlarm_Fires(t *testing.T) {
 				t.Fatal(err)
 			}
 			var fired []string
+			test.seen.add(turning, 2)
 			for _, a := range all {
 				if _, fires := a.fires(test.seen); fires {
 					fired = append(fired, a.Name)
@@ -111,10 +139,24 @@ func TestAlarm_Fires(t *testing.T) {
 	}
 }
 
+// An alarm of silence fires where nothing at all is measured.
+func TestAlarm_Silence(t *testing.T) {
+	t.Parallel()
+	all, err := readAlarms([]byte(alarmTemplate), "local", alarmResources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		if _, fires := a.fires(measured{}); fires != (a.Name == "Silent") {
+			t.Errorf("%s: fires is %v where nothing is measured", a.Name, fires)
+		}
+	}
+}
+
 func TestReadAlarms_ThresholdOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	all, err := readAlarms([]byte(alarmTemplate), "production", alarmResources)
-	if err != nil || len(all) != 5 || math.Abs(all[0].Threshold-30) > 0 {
+	if err != nil || len(all) != 8 || math.Abs(all[0].Threshold-30) > 0 {
 		t.Errorf("read %+v (%v)", all, err)
 	}
 }
@@ -123,7 +165,8 @@ func TestReadAlarms_Unsupported(t *testing.T) {
 	t.Parallel()
 	for was, is := range map[string]string{
 		"SUM(METRICS())": "ANOMALY_DETECTION_BAND(a)", "Statistic: Maximum": "Statistic: Average", "!Ref Two": "!Ref Three",
-		"Threshold: 7": "Threshold: seven", "Statistic: Maximum\n      ComparisonOperator: GreaterThanOrEqualTo": "Statistic: Maximum\n      ComparisonOperator: LessThan",
+		"Threshold: 7": "Threshold: seven", "Statistic: Maximum\n      ComparisonOperator: GreaterThanOrEqualTo": "Statistic: Maximum\n      ComparisonOperator: LessThanLower",
+		"GROUP BY EndpointId": "GROUP BY AgentId",
 	} {
 		if _, err := readAlarms([]byte(strings.Replace(alarmTemplate, was, is, 1)), "local", alarmResources); err == nil {
 			t.Errorf("with %s there was no error", is)

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -17,6 +18,9 @@ import (
 	"campaign-dispatch/localstack/template"
 )
 
+// wholeAccount is what a series without dimensions is of.
+const wholeAccount = "account"
+
 // series is a metric with the values of its dimensions, joined by slashes.
 type series struct{ Namespace, Metric, Of string }
 
@@ -26,12 +30,14 @@ type measured map[series][]float64
 // add adds what was measured.
 func (m measured) add(s series, values ...float64) { m[s] = append(m[s], values...) }
 
-// alarm fires when its value, which may be of several series, is at its threshold
-// or above it.
+// alarm fires when its value, which may be of several series, is on the wrong side of its threshold.
 type alarm struct {
 	Name      string
 	Threshold float64
+	// OfSilence is whether it fires where nothing is measured.
+	OfSilence bool
 
+	breaches   func(value, threshold float64) bool
 	expression string
 	terms      map[string]term // by their names in the expression
 }
@@ -59,7 +65,17 @@ func (a alarm) value(seen measured) (float64, bool) {
 // fires reports whether the alarm fires, with its value.
 func (a alarm) fires(seen measured) (value float64, firing bool) {
 	value, ok := a.value(seen)
-	return value, ok && value >= a.Threshold
+	if !ok || math.IsNaN(value) {
+		return value, a.OfSilence
+	}
+	return value, a.breaches(value, a.Threshold)
+}
+
+// comparisons are the operators of alarms.
+var comparisons = map[string]func(value, threshold float64) bool{
+	"GreaterThanOrEqualToThreshold": func(value, threshold float64) bool { return value >= threshold },
+	"GreaterThanThreshold":          func(value, threshold float64) bool { return value > threshold },
+	"LessThanThreshold":             func(value, threshold float64) bool { return value < threshold },
 }
 
 // all returns the series of the alarm.
@@ -72,6 +88,7 @@ func (a alarm) all() (all []series) {
 
 var statistics = map[string]func([]float64) float64{
 	"Maximum": slices.Max[[]float64],
+	"p99":     slices.Max[[]float64], // of fewer than a hundred values
 	"Sum": func(values []float64) (sum float64) {
 		for _, v := range values {
 			sum += v
@@ -88,7 +105,9 @@ type properties struct {
 	Namespace, MetricName yaml.Node
 	Dimensions            []dimension
 	Statistic             string
+	ExtendedStatistic     string
 	ComparisonOperator    string
+	TreatMissingData      string
 	Threshold             yaml.Node
 	Metrics               []struct {
 		ID, Expression string
@@ -180,26 +199,32 @@ func readAlarms(source []byte, environment string, names resourceNames) ([]alarm
 }
 
 // ofEach matches a query of Metrics Insights that judges each value of a dimension by itself.
-var ofEach = regexp.MustCompile(`^SELECT SUM\((\w+)\) FROM SCHEMA\("(\w+)", (\w+)\) GROUP BY `)
+var ofEach = regexp.MustCompile(`^SELECT SUM\((\w+)\) FROM SCHEMA\("(\w+)", (\w+), Stack\) WHERE Stack = '\$\{AWS::StackName\}' GROUP BY (\w+) `)
 
 func (p properties) alarm(name string, resolve func(yaml.Node) string) (alarm, error) {
 	threshold, err := strconv.ParseFloat(resolve(p.Threshold), 64)
 	if err != nil {
 		return alarm{}, fmt.Errorf("its threshold: %w", err)
 	}
-	if p.ComparisonOperator != "GreaterThanOrEqualToThreshold" {
+	a := alarm{
+		Name: name, Threshold: threshold, OfSilence: p.TreatMissingData == "breaching", breaches: comparisons[p.ComparisonOperator],
+		expression: "value", terms: map[string]term{},
+	}
+	if a.breaches == nil {
 		return alarm{}, fmt.Errorf("it compares by %s", p.ComparisonOperator)
 	}
-	a := alarm{Name: name, Threshold: threshold, expression: "value", terms: map[string]term{}}
 	add := func(id, statistic string, m metric) {
 		var of []string
 		for _, d := range m.Dimensions {
 			of = append(of, resolve(d.Value))
 		}
+		if len(of) == 0 {
+			of = []string{wholeAccount}
+		}
 		a.terms[id] = term{series{m.Namespace, m.MetricName, strings.Join(of, "/")}, statistic}
 	}
 	for _, m := range p.Metrics {
-		if query := ofEach.FindStringSubmatch(m.Expression); query != nil {
+		if query := ofEach.FindStringSubmatch(m.Expression); query != nil && query[3] == query[4] {
 			a.terms["value"] = term{series{query[2], query[1], query[3]}, "Sum"}
 			continue
 		}
@@ -210,7 +235,7 @@ func (p properties) alarm(name string, resolve func(yaml.Node) string) (alarm, e
 		add(m.ID, m.MetricStat.Stat, m.MetricStat.Metric)
 	}
 	if len(p.Metrics) == 0 {
-		add("value", p.Statistic, metric{p.Namespace.Value, p.MetricName.Value, p.Dimensions})
+		add("value", cmp.Or(p.Statistic, p.ExtendedStatistic), metric{p.Namespace.Value, p.MetricName.Value, p.Dimensions})
 	}
 	for id, t := range a.terms {
 		if t.series.Of == "" || statistics[t.statistic] == nil {

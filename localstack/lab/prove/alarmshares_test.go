@@ -85,6 +85,56 @@ func TestTemplate_AlarmsOnShares(t *testing.T) {
 	}
 }
 
+// The provider's alarm fires at one message in fifty that is not accepted, if there are a hundred of them in five minutes: not
+// at the transient failures of a large campaign, and also while it accepts none.
+func TestTemplate_ShareOfTheProvider(t *testing.T) {
+	t.Parallel()
+	a := alarmOfTemplate(t, "ProviderAlarm")
+	for _, tt := range []struct {
+		failed, sent float64
+		want         bool
+	}{{99, 0, false}, {100, 0, true}, {100, 4_900, true}, {100, 4_901, false}, {1_000, 300_000, false}, {6_200, 300_000, true}} {
+		seen := measured{a.terms["failed"].series: {tt.failed}}
+		if tt.sent > 0 {
+			seen.add(a.terms["sent"].series, tt.sent)
+		}
+		if _, fires := a.fires(seen); fires != tt.want {
+			t.Errorf("%v not accepted, %v sent: fires is %v", tt.failed, tt.sent, fires)
+		}
+	}
+	if _, fires := a.fires(measured{a.terms["sent"].series: {1}}); fires {
+		t.Error("it fires without a failure")
+	}
+}
+
+// A route's alarm fires if more than one in a hundred of its calls is limited, and ten or more.
+func TestTemplate_ShareOfLimitedCalls(t *testing.T) {
+	t.Parallel()
+	for _, route := range []string{"Token", "Dispatch", "Campaign", "Dashboard", "Link"} {
+		a := alarmOfTemplate(t, route+"LimitedAlarm")
+		for _, tt := range []struct {
+			limited, calls float64
+			want           bool
+		}{{9, 9, false}, {10, 10, true}, {10, 999, true}, {10, 1_000, false}, {150, 15_000, false}, {151, 15_000, true}} {
+			_, fires := a.fires(measured{a.terms["limited"].series: {tt.limited}, a.terms["calls"].series: {tt.calls}})
+			if fires != tt.want {
+				t.Errorf("%s at %v limited of %v calls: fires is %v", a.Name, tt.limited, tt.calls, fires)
+			}
+		}
+	}
+}
+
+// alarmOfTemplate returns an alarm of template.yaml.
+func alarmOfTemplate(t *testing.T, name string) alarm {
+	t.Helper()
+	all := ofTemplate(t)
+	at := slices.IndexFunc(all, func(a alarm) bool { return a.Name == name })
+	if at < 0 {
+		t.Fatalf("no alarm %s", name)
+	}
+	return all[at]
+}
+
 // Under 1,200 messages a second, a version that fails one call in a million is deployed, and one
 // that fails one in a hundred is rolled back while it has a tenth of the calls.
 func TestTemplate_RollbackUnderLoad(t *testing.T) {

@@ -37,7 +37,7 @@ type alarmCase struct {
 
 // observability causes a fault for each alarm on a metric of the service's own, or for
 // those that ALARMS names, after a campaign without faults, which fires none.
-// TestTemplate_EveryAlarm has the alarms on the metrics that AWS measures itself.
+// TestTemplate_EveryAlarm has the alarms on the metrics that AWS measures itself, and TestTemplate_SafetyNets those of silence.
 func observability(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	w := newWatch(ctx, t, env)
@@ -81,8 +81,8 @@ func newWatch(ctx context.Context, t *testing.T, env stackenv.Env) *watch {
 	t.Helper()
 	s, err := newService(ctx, env)
 	check(t, err)
-	w := &watch{service: s, names: resourceNames{}}
 	stack := env["STACK_NAME"]
+	w := &watch{service: s, names: resourceNames{"AWS::StackName": stack}}
 	resources, err := cloudformation.NewFromConfig(env.AWS()).DescribeStackResources(ctx, &cloudformation.DescribeStackResourcesInput{StackName: &stack})
 	check(t, err)
 	for _, r := range resources.StackResources {
@@ -91,6 +91,7 @@ func newWatch(ctx context.Context, t *testing.T, env stackenv.Env) *watch {
 	template, err := os.ReadFile("template.yaml")
 	check(t, err)
 	w.alarms, err = readAlarms(template, "local", w.names)
+	w.alarms = slices.DeleteFunc(w.alarms, func(a alarm) bool { return a.OfSilence })
 	check(t, errors.Join(err, s.disableRateLimit(ctx), s.behave(ctx, map[string]any{})))
 	return w
 }
@@ -178,11 +179,13 @@ func addEmbedded(line string, since time.Time, seen measured) {
 			for _, m := range directive.Metrics {
 				of, _ := members[dimensions[0]].(string)
 				value, ok := members[m.Name].(float64)
-				if !ok || len(dimensions) != 1 {
+				if !ok {
 					continue
 				}
-				if m.Name == string(metrics.EventsRefused) { // a query judges each agent, and the proof has one
-					of = dimensions[0]
+				if len(dimensions) == 2 { // a query judges each agent and endpoint, and the proof has one
+					seen.add(series{directive.Namespace, m.Name, dimensions[1]}, value)
+					name, _ := members[dimensions[1]].(string)
+					of += "/" + name
 				}
 				seen.add(series{directive.Namespace, m.Name, of}, value)
 				if m.Name == string(metrics.CallsFailed) { // the emulator counts no calls

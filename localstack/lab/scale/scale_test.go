@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"campaign-dispatch/localstack/lab/metering"
+	"campaign-dispatch/localstack/template"
 )
 
 var read = sync.OnceValues(func() (Model, error) { return New("../../../template.yaml") })
@@ -166,6 +167,28 @@ func TestPlans_Published(t *testing.T) {
 	}
 	if kept, err := os.ReadFile(loadsFile); err != nil || !bytes.Equal(kept, list) {
 		t.Errorf("localstack/tools/loads.json differs from the model (%v): run the test with -update", err)
+	}
+}
+
+// ConcurrencyAlarm fires at 80% of the concurrency that preflight asks for: AWS's default, or more if the load needs it.
+func TestPlans_ConcurrencyAlarm(t *testing.T) {
+	t.Parallel()
+	var stack struct {
+		Mappings struct {
+			Claims map[string]struct {
+				Concurrency float64 `yaml:"Concurrency"`
+			} `yaml:"Claims"`
+		} `yaml:"Mappings"`
+	}
+	if err := template.Decode("../../../template.yaml", &stack); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range Plans {
+		for _, q := range model(t).Quotas(p) {
+			if want := 0.8 * max(q.Default, q.Value); q.Service == "lambda" && math.Abs(stack.Mappings.Claims[p.Name].Concurrency-want) > 0.5 {
+				t.Errorf("Load=%s: the mapping Claims has %v, want %v", p.Name, stack.Mappings.Claims[p.Name].Concurrency, want)
+			}
+		}
 	}
 }
 
