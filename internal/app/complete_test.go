@@ -42,7 +42,8 @@ func TestServices_NameWhatTheyLack(t *testing.T) {
 		"feed.Feeder lacks Store, Queue, Now":                                                      checkOf[feed.Feeder](),
 		"exports.Service lacks Tokens, Store, Files, Tasks, Now, AtOnce":                           checkOf[exports.Service](),
 		"exports.Maker lacks Store, Blobs, Tasks, Now, PartSize":                                   checkOf[exports.Maker](),
-		"settings.Service lacks Store.Tenants, Store.Webhooks, Auth, Keys, People, Now, Simulator": checkOf[settings.Service](),
+		"settings.Service lacks Store.Tenants, Store.Webhooks, Auth, Keys, People, Now, AgentRate, SendRate, " +
+			"Simulator": checkOf[settings.Service](),
 		"privacy.Service lacks Store.Campaigns, Store.Outcomes, Store.Erasure, Blobs, OptOuts, Lists, Now, " +
 			"Progress": checkOf[privacy.Service](),
 		"media.Library lacks Prober.HTTP, Store, Bucket, Now": checkOf[media.Library](),
