@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -37,7 +38,7 @@ func handler(c app.Config) lambda.Handler {
 		Store:    stores,
 		Recorder: recorder.New(c, stores),
 		Expire:   (&expiry.Expirer{Store: stores, Now: time.Now}).ExpireIfDue,
-		Recount:  (&recount.Recounter{Store: stores, Now: time.Now}).Recount,
+		Recount:  (&recount.Recounter{Store: stores, Now: time.Now, Random: rand.IntN}).Recount,
 		Clean:    cleaner.Clean,
 		Releases: sqs.New(c.AWS, c.ReleaseQueueURL, time.Now),
 		Frames:   frames, Queued: frames.Queued,

@@ -34,14 +34,14 @@ func TestServices_NameWhatTheyLack(t *testing.T) {
 		"query.Service lacks Tokens, Store, Blobs, Now": checkOf[query.Service](),
 		"dispatch.Service lacks Tokens, Store, Blobs, Releases, Reach.OptOuts, Reach.Lists, ListNames, SeenNumbers, Now, " +
 			"Limiter": checkOf[dispatch.Service](),
-		"intake.Service lacks Store, Uploads, Stat, Tasks, Rules, Now, Worker":                     checkOf[intake.Service](),
-		"intake.Worker lacks Store, Blobs, Open, Dispatch, Tasks, Now, PartLines, WavesFrom":       checkOf[intake.Worker](),
-		"outcome.Recorder lacks Store, Blobs, Notify, Days, Now":                                   checkOf[outcome.Recorder](),
-		"outcome.Applier lacks Store, OptOuts, Contents, Recorder":                                 checkOf[outcome.Applier](),
-		"webhook.Notifier lacks Store, Endpoints, Blobs, Notify, Tickets, HTTP, Now, Jitter":       checkOf[webhook.Notifier](),
-		"feed.Feeder lacks Store, Queue, Now":                                                      checkOf[feed.Feeder](),
-		"exports.Service lacks Tokens, Store, Files, Tasks, Now, AtOnce":                           checkOf[exports.Service](),
-		"exports.Maker lacks Store, Blobs, Tasks, Now, PartSize":                                   checkOf[exports.Maker](),
+		"intake.Service lacks Store, Uploads, Stat, Tasks, Rules, Now, Worker":               checkOf[intake.Service](),
+		"intake.Worker lacks Store, Blobs, Open, Dispatch, Tasks, Now, PartLines, WavesFrom": checkOf[intake.Worker](),
+		"outcome.Recorder lacks Store, Blobs, Notify, Days, Now":                             checkOf[outcome.Recorder](),
+		"outcome.Applier lacks Store, OptOuts, Contents, Recorder":                           checkOf[outcome.Applier](),
+		"webhook.Notifier lacks Store, Endpoints, Blobs, Notify, Tickets, HTTP, Now, Jitter": checkOf[webhook.Notifier](),
+		"feed.Feeder lacks Store, Queue, Now":                                                checkOf[feed.Feeder](),
+		"exports.Service lacks Tokens, Store, Files, Tasks, Now, AtOnce":                     checkOf[exports.Service](),
+		"exports.Maker lacks Store, Blobs, Tasks, Now, PartSize":                             checkOf[exports.Maker](),
 		"settings.Service lacks Store.Tenants, Store.Webhooks, Auth, Keys, People, Now, AgentRate, SendRate, " +
 			"Simulator": checkOf[settings.Service](),
 		"privacy.Service lacks Store.Campaigns, Store.Outcomes, Store.Erasure, Blobs, OptOuts, Lists, Now, " +

@@ -125,12 +125,28 @@ type Summary struct {
 	TemplateID  string // of the first batch
 	Batches     int
 	Completed   int       // completed batches
+	CompletedAt time.Time // when the last of them completed, zero if none is
 	Moves       int       // revision of the last Move
 	Accepted    int       // messages of all batches
 	Scheduled   bool      // at least one batch has a schedule
 	CancelledAt time.Time // zero if not cancelled
+	StoppedAt   time.Time // when the cancellation had reached all batches, zero if it has not
 	PausedAt    time.Time // zero if not paused
 	Submission  SubmissionTotals
+}
+
+// EndedAt returns when the campaign ended: all its messages count on this day or on earlier ones. It is zero if it has not
+// ended, or if that is unknown. A batch counts on the day of its due time, or of its cancellation before. It is completed
+// after its due time. A cancellation can be interrupted, and batches go until it is repeated: so CancelledAt is not enough.
+// A campaign that is completed has not ended any more after another call.
+func (s Summary) EndedAt() time.Time {
+	switch {
+	case s.Finished() && s.Batches > 0:
+		return s.CompletedAt
+	case !s.CancelledAt.IsZero():
+		return s.StoppedAt
+	}
+	return time.Time{}
 }
 
 // Finished reports whether the campaign is completed.

@@ -52,6 +52,9 @@ type CancellerStore interface {
 	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
 	// CancelBatch cancels a batch, and keeps the first time. An ended batch is unchanged, which is not an error.
 	CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, nextCheck time.Time) error
+	// MarkStopped records that the cancellation has reached all batches, and keeps the first time. The error wraps
+	// campaign.ErrNotFound if there is no campaign, or it is being deleted.
+	MarkStopped(ctx context.Context, id campaign.ID, at time.Time) error
 	// Submission returns an error that wraps campaign.ErrNotFound if the campaign has no file.
 	Submission(ctx context.Context, id campaign.ID) (submission.Submission, error)
 	// SaveSubmission returns an error that wraps campaign.ErrLostRace if the stored version is not sub.Version.
@@ -103,7 +106,7 @@ func (c *Canceller) Handle(ctx context.Context, tasks []campaign.RevokeTask) []e
 
 // cancel completes what is open of a campaign. It finishes a reschedule. Of a cancelled
 // campaign, it cancels the batches, stops the messages of unreleased batches,
-// and queues revoke tasks for the others.
+// and queues revoke tasks for the others. At last it records that none is left.
 func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 	all, err := c.Store.Campaign(ctx, id)
 	if err != nil {
@@ -128,6 +131,9 @@ func (c *Canceller) cancel(ctx context.Context, id campaign.ID) error {
 		errs = append(errs, c.finishCancel(ctx, b, all.Revoke))
 	}
 	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("cancel: %w", err)
+	}
+	if err := c.Store.MarkStopped(ctx, id, c.Now()); err != nil {
 		return fmt.Errorf("cancel: %w", err)
 	}
 	return nil

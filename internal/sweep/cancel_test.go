@@ -3,6 +3,7 @@ package sweep_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -97,6 +98,10 @@ func TestCancel_CrashAtAnyCall(t *testing.T) {
 		w.cancel(sent, "?revoke=true")
 		w.settle(time.Hour)
 		w.checkCancelled(sent, waiting, "revoked cancelled")
+		standings, err := w.store.Standings(t.Context(), sent.Tenant, []string{sent.CampaignID})
+		if err != nil || standings[sent.CampaignID].EndedAt().IsZero() {
+			t.Errorf("the cancelled campaign has not ended for a recount: %+v, %v", standings, err)
+		}
 		return w
 	}
 	atEach(t, live(t, testsize.Crash{}).death.calls, worthTrying, func(t *testing.T, c testsize.Crash) {
@@ -244,6 +249,16 @@ func (m mortal) ResumeCampaign(ctx context.Context, id campaign.ID, since time.T
 
 func (m mortal) CancelBatch(ctx context.Context, ref campaign.BatchRef, at time.Time, revoke bool, next time.Time) error {
 	return m.w.death.call("CancelBatch", func() error { return m.w.store.CancelBatch(ctx, ref, at, revoke, next) })
+}
+
+func (m mortal) MarkStopped(ctx context.Context, id campaign.ID, at time.Time) error {
+	return m.w.death.call("MarkStopped", func() error {
+		all, err := m.w.store.Campaign(ctx, id)
+		if err == nil && len(all.Unreleased()) > 0 {
+			m.w.t.Errorf("%d batches of a stopped campaign still wait for their time", len(all.Unreleased()))
+		}
+		return errors.Join(err, m.w.store.MarkStopped(ctx, id, at))
+	})
 }
 
 func (m mortal) RescheduleBatch(ctx context.Context, b campaign.Batch, due, next time.Time) (bool, error) {

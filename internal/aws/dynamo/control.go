@@ -27,6 +27,13 @@ func (s *BatchStore) CancelCampaign(ctx context.Context, id campaign.ID, at time
 	return s.dropPause(ctx, id)
 }
 
+// MarkStopped records that a cancellation has reached all batches of a campaign: none is pending any more. It can be
+// repeated and keeps the first time. The error wraps campaign.ErrNotFound if the campaign does not exist.
+func (s *BatchStore) MarkStopped(ctx context.Context, id campaign.ID, at time.Time) error {
+	w := s.update(metaKey(id), "SET stoppedAt = if_not_exists(stoppedAt, :at)", present+" AND "+notExpiring, Item{":at": millis(at)})
+	return s.mustWrite(ctx, "end the cancellation of campaign "+id.CampaignID, w, campaign.ErrNotFound)
+}
+
 // CreateCancelled creates a cancelled campaign without batches, so that it is listed and none of its
 // parts is accepted. It takes the campaign's name unless another campaign has it. The error wraps
 // campaign.ErrLostRace if the campaign exists.

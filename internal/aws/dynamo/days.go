@@ -65,3 +65,17 @@ func (s *OutcomeStore) SetDay(ctx context.Context, tenant string, d campaign.Day
 	row["logged"], row["version"], row[TTL] = number(d.Logged), number(d.Version+1), s.dayEnd(d.Date)
 	return s.write(ctx, "set the results of a day", s.putAfter(row, "version", d.Version))
 }
+
+// RecountCursor returns where the recount of days goes on, as SaveRecountCursor stored it, and its version: nil and 0 for
+// none.
+func (s *OutcomeStore) RecountCursor(ctx context.Context) (cursor []byte, version int, err error) {
+	row, err := s.find(ctx, "read the cursor of the recount", recountKey())
+	return getBinary(row, "cursor"), getInt(row, "version"), err
+}
+
+// SaveRecountCursor replaces the cursor of the recount if its version is the one that was read, and reports whether it
+// did.
+func (s *OutcomeStore) SaveRecountCursor(ctx context.Context, cursor []byte, version int) (bool, error) {
+	row := with(recountKey(), Item{"cursor": bytesOf(cursor), "version": number(version + 1)})
+	return s.write(ctx, "save the cursor of the recount", s.putAfter(row, "version", version))
+}

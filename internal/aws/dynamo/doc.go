@@ -44,6 +44,7 @@
 //	TEN#tenant            CIRCUIT#endpoint     circuit of an endpoint: webhook, settings; webhook, sweep, dashboard
 //	BUDGET#tenant         month                millionths of BRL reserved: dispatch, control, outcome, sweep; dispatch, control, dashboard
 //	DAYS#tenant           date                 results of a day: outcome, recount; recount, dashboard
+//	RECOUNT               CURSOR               tenants that a recount of days has not finished: recount; the same
 //	T#template            CURRENT              newest version: settings, dashboard, templates; dispatch, dashboard, templates
 //	T#template            V#version            version of a template: settings, dashboard, templates; control, release, send, sweep, query, privacy, dashboard, templates
 //	A#agent               AGENT                agent: settings; send, events, settings

@@ -175,6 +175,9 @@ func budgetKey(tenant, month string) Item { return keyOf("BUDGET#"+tenant, month
 
 func dayKey(tenant, date string) Item { return keyOf("DAYS#"+tenant, date) }
 
+// recountKey is the row with what the recount of days has not finished.
+func recountKey() Item { return keyOf("RECOUNT", "CURSOR") }
+
 func templateKey(id string) Item { return keyOf("T#"+id, "CURRENT") }
 
 func templateVersionKey(id string, version int) Item {

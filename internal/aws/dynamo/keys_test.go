@@ -54,6 +54,7 @@ func builtKeys() map[string][]Item {
 		"circuitKey":         {circuitKey("tenant", "endpoint")},
 		"budgetKey":          {budgetKey("tenant", "2026-11")},
 		"dayKey":             {dayKey("tenant", "2026-11-26")},
+		"recountKey":         {recountKey()},
 		"templateKey":        {templateKey("template")},
 		"templateVersionKey": {templateVersionKey("template", 1)},
 		"agentKey":           {agentKey("agent")},

@@ -121,7 +121,7 @@ func (s *CampaignStore) StandingsAndResults(
 type summaryRows struct{ meta, progress, results Item }
 
 var summaryAttributes = slices.Concat(totalsAttributes, []string{
-	"batches", "accepted", "completed", "anyScheduled", "cancelledAt", "pausedAt", "name", "moves", "movedTo", "templateId",
+	"batches", "accepted", "completed", "completedAt", "anyScheduled", "cancelledAt", "stoppedAt", "pausedAt", "name", "moves", "movedTo", "templateId",
 })
 
 func (s *CampaignStore) summaryRows(
@@ -152,8 +152,8 @@ func (s *CampaignStore) summaryRows(
 func (t *table) summary(r summaryRows) campaign.Summary {
 	return campaign.Summary{
 		Batches: getInt(r.meta, "batches"), Accepted: getInt(r.meta, "accepted"),
-		Completed: getInt(r.progress, "completed"),
-		Scheduled: getBool(r.meta, "anyScheduled"), CancelledAt: getMillis(r.meta, "cancelledAt"),
+		Completed: getInt(r.progress, "completed"), CompletedAt: getMillis(r.progress, "completedAt"),
+		Scheduled: getBool(r.meta, "anyScheduled"), CancelledAt: getMillis(r.meta, "cancelledAt"), StoppedAt: getMillis(r.meta, "stoppedAt"),
 		PausedAt: getMillis(r.meta, "pausedAt"),
 		Name:     getText(r.meta, "name"), TemplateID: getText(r.meta, "templateId"), Moves: getInt(r.meta, "moves"),
 		Submission: t.readTotals(r.meta),

@@ -38,39 +38,3 @@ func (r *Recounter) optOuts(ctx context.Context, tenant string, now time.Time) (
 	}
 	return counts, nil
 }
-
-// counted is what a recount found.
-type counted struct {
-	first   string                        // the first day of results
-	results map[string]campaign.DayCounts // by day, without opt-outs; nil if there are no campaigns to count
-	optOuts map[string]int                // numbers by day
-}
-
-// withStored returns the stored days and the days that are counted and not stored.
-func (c counted) withStored(stored []campaign.Day) map[string]campaign.Day {
-	days := map[string]campaign.Day{}
-	for date := range c.results {
-		days[date] = campaign.Day{Date: date}
-	}
-	for date := range c.optOuts {
-		days[date] = campaign.Day{Date: date}
-	}
-	for _, d := range stored {
-		days[d.Date] = d
-	}
-	return days
-}
-
-// corrected returns a day with the counts that were found. Its opt-outs stay if some were counted without the log, by a
-// version that did not write it.
-func (c counted) corrected(d campaign.Day) campaign.Day {
-	optedOut := d.OptedOut
-	if c.results != nil && d.Date >= c.first {
-		d.DayCounts = c.results[d.Date]
-	}
-	if optedOut == d.Logged {
-		optedOut, d.Logged = c.optOuts[d.Date], c.optOuts[d.Date]
-	}
-	d.OptedOut = optedOut
-	return d
-}

@@ -4,18 +4,15 @@ package recount
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"iter"
 	"log/slog"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
-	"campaign-dispatch/internal/campaign/localtime"
 	"campaign-dispatch/internal/campaign/reaction"
 )
 
@@ -35,47 +32,59 @@ type Store interface {
 	Days(ctx context.Context, tenant, from, to string) ([]campaign.Day, error)
 	// SetDay replaces a day if its version is the one that was read, and reports whether it did.
 	SetDay(ctx context.Context, tenant string, d campaign.Day) (bool, error)
+	// RecountCursor returns what SaveRecountCursor stored last, and its version: nil and 0 before the first.
+	RecountCursor(ctx context.Context) (cursor []byte, version int, err error)
+	// SaveRecountCursor replaces the cursor if its version is the one that was read, and reports whether it did.
+	SaveRecountCursor(ctx context.Context, cursor []byte, version int) (bool, error)
 }
 
 // Recounter recounts the days of the tenants.
 type Recounter struct {
-	Store Store
-	Now   func() time.Time
+	Store  Store
+	Now    func() time.Time
+	Random func(n int) int // a random number below n
 }
 
 const (
-	every = 6 * 60 // time between two recounts of a tenant, in minutes
-	// recentDays is the number of days whose results are recounted, today included; see loggedDays for opt-outs. All
-	// messages of an earlier day have final outcomes.
-	recentDays      = 5
-	scheduledWithin = 366 * 24 * time.Hour // maximum time from a campaign's creation to its batches' due time
-	// maxCampaigns is the maximum number of listed campaigns. The days of a tenant with more are not recounted.
-	maxCampaigns = 50_000
-	chunk        = 50              // number of campaigns read at once
-	atOnce       = 8               // number of campaigns read concurrently
-	margin       = 5 * time.Second // time reserved for the end of a call
+	every  = 6 * 60          // time between two recounts of a tenant, in minutes
+	margin = 5 * time.Second // time reserved for the end of a call
 )
 
-// Recount recounts the tenants whose turn is in the minute of an instant, until shortly before the end of
-// ctx. A failed recount is logged and repeated at the next turn. The instant is the start of the sweep: its end
+// Recount recounts the tenants whose turn is in the minute of an instant, until shortly before the end of ctx. It begins
+// with those that earlier calls have not finished: a call that ends early keeps what it has counted, and the next one goes
+// on there. A failed recount is logged and repeated at the next turn. The instant is the start of the sweep: its end
 // may be in a later minute, so some tenants would lose their turn.
 func (r *Recounter) Recount(ctx context.Context, at time.Time) error {
-	ctx, cancel := retry.WithMargin(ctx, margin)
+	work, cancel := retry.WithMargin(ctx, margin)
 	defer cancel()
-	tenants, err := r.Store.Tenants(ctx)
+	tenants, err := r.Store.Tenants(work)
 	if err != nil {
 		return fmt.Errorf("recount: %w", err)
 	}
-	minute := at.Unix() / 60
-	for _, t := range tenants {
-		if minute%every != minuteOf(t.ID) {
-			continue
-		}
-		if err := r.Tenant(ctx, t.ID); err != nil {
-			slog.WarnContext(ctx, "recounting results failed; the next turn repeats it", "tenant", t.ID, "error", err)
-		}
+	q, err := r.load(work)
+	if err != nil {
+		return fmt.Errorf("recount: %w", err)
+	}
+	q.add(turn(tenants, at), r.Random)
+	err = r.work(work, q)
+	if !errors.Is(err, errOvertaken) {
+		err = errors.Join(err, r.keep(ctx, q))
+	}
+	if err != nil {
+		return fmt.Errorf("recount: %w", err)
 	}
 	return nil
+}
+
+// turn returns the tenants whose turn is in the minute of an instant.
+func turn(tenants []campaign.Tenant, at time.Time) (ids []string) {
+	minute := at.Unix() / 60 % every
+	for _, t := range tenants {
+		if minute == minuteOf(t.ID) {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
 }
 
 func minuteOf(tenant string) int64 {
@@ -84,110 +93,38 @@ func minuteOf(tenant string) int64 {
 	return int64(h.Sum32() % every)
 }
 
-// Tenant recounts the recent days of a tenant: it sets those whose counts differ from the ledgers and the log.
-func (r *Recounter) Tenant(ctx context.Context, tenant string) error {
-	now := r.Now()
-	stored, err := r.Store.Days(ctx, tenant, startOfLog(now), localtime.Day(now)) // before what is counted, see SetDay
-	if err != nil {
-		return err
-	}
-	from := now.AddDate(0, 0, 1-recentDays)
-	c := counted{first: localtime.Day(from)}
-	if c.optOuts, err = r.optOuts(ctx, tenant, now); err != nil {
-		return err
-	}
-	campaigns, err := r.campaigns(ctx, tenant, from)
-	if err == nil && len(campaigns) > 0 {
-		c.results, err = r.count(ctx, campaigns, c.first, localtime.Day(now))
-	}
-	if err != nil {
-		return err
-	}
-	return r.set(ctx, tenant, stored, c)
-}
-
-// campaigns lists the campaigns whose batches may be due from an instant on, without tests.
-func (r *Recounter) campaigns(ctx context.Context, tenant string, from time.Time) (found []campaign.ID, err error) {
-	after := ""
-	for range maxCampaigns / chunk {
-		listed, err := r.Store.ListCampaigns(ctx, tenant, after, chunk)
-		if err != nil {
-			return nil, err
-		}
-		some, err := r.mayBeDue(ctx, tenant, listed, from)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, some...)
-		if len(listed) < chunk || listed[chunk-1].CreatedAt.Before(from.Add(-scheduledWithin)) {
-			return found, nil
-		}
-		after = listed[chunk-1].Cursor
-	}
-	return nil, fmt.Errorf("tenant %s has more than %d campaigns", tenant, maxCampaigns)
-}
-
-// mayBeDue returns the campaigns that were created from the day of an instant on, or that have a schedule.
-func (r *Recounter) mayBeDue(
-	ctx context.Context, tenant string, listed []campaign.Listed, from time.Time,
-) (found []campaign.ID, err error) {
-	var earlier []string
-	for _, c := range listed {
+// work recounts the tenants of the queue in their order, until ctx ends. It returns errOvertaken, and no other error.
+func (r *Recounter) work(ctx context.Context, q *queue) error {
+	for len(q.Left) > 0 {
+		err := r.first(ctx, q)
 		switch {
-		case c.Test:
-		case localtime.Day(c.CreatedAt) >= localtime.Day(from):
-			found = append(found, c.ID)
-		default:
-			earlier = append(earlier, c.CampaignID)
-		}
-	}
-	standings, err := r.Store.Standings(ctx, tenant, earlier)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range earlier {
-		if standings[id].Scheduled || standings[id].Batches > 1 {
-			found = append(found, campaign.ID{Tenant: tenant, CampaignID: id})
-		}
-	}
-	return found, nil
-}
-
-// count returns the counts of the campaigns' batches by day.
-func (r *Recounter) count(ctx context.Context, campaigns []campaign.ID, first, last string) (map[string]campaign.DayCounts, error) {
-	counts, mu := map[string]campaign.DayCounts{}, sync.Mutex{}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for _, id := range campaigns {
-		group.Go(func() error {
-			c, err := r.Store.Overview(ctx, id)
-			if err != nil {
-				return campaign.IgnoreNotFound(err) // deleted meanwhile
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for date, of := range c.DayCounts() {
-				if first <= date && date <= last {
-					counts[date] = counts[date].Plus(of)
-				}
-			}
+		case errors.Is(err, errOvertaken):
+			return err
+		case ctx.Err() != nil:
 			return nil
-		})
+		case err != nil:
+			slog.WarnContext(ctx, "recounting results failed; the next turn repeats it", "tenant", q.Left[0], "error", err)
+		}
+		q.Left, q.Begun = q.Left[1:], nil
 	}
-	return counts, group.Wait()
+	return nil
 }
 
-// set writes the days whose counts differ from the stored ones. A day that changed meanwhile
-// is left to the next recount.
-func (r *Recounter) set(ctx context.Context, tenant string, stored []campaign.Day, c counted) error {
-	for _, was := range c.withStored(stored) {
-		d := c.corrected(was)
-		if d == was {
-			continue
-		}
-		if _, err := r.Store.SetDay(ctx, tenant, d); err != nil {
+// first recounts the first tenant of the queue.
+func (r *Recounter) first(ctx context.Context, q *queue) (err error) {
+	if q.Begun == nil {
+		if q.Begun, err = r.begin(ctx, q.Left[0]); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.finish(ctx, q.Begun, func() error { return r.keep(ctx, q) })
+}
+
+// Tenant recounts the recent days of a tenant: it sets those whose counts differ from the ledgers and the log.
+func (r *Recounter) Tenant(ctx context.Context, tenant string) error {
+	p, err := r.begin(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	return r.finish(ctx, p, func() error { return nil })
 }

@@ -37,7 +37,7 @@ func newBooks(t *testing.T) books {
 		Client: dynamodb.NewFromConfig(env.AWS()), Campaigns: env["CAMPAIGNS_TABLE"], Outcomes: env["OUTCOMES_TABLE"], Now: clock,
 	})
 	store.Set(func(tables *dynamo.Tables) { tables.Outcomes, _ = env.LedgerTable(t) })
-	return books{t, store, &recount.Recounter{Store: store, Now: clock}, "tenant-" + rand.Text()}
+	return books{t, store, &recount.Recounter{Store: store, Now: clock, Random: func(int) int { return 0 }}, "tenant-" + rand.Text()}
 }
 
 func (b books) must(err error) {

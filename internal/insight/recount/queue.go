@@ -1,0 +1,122 @@
+package recount
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+const (
+	// maxLeft is the maximum number of tenants that are kept for later calls. Others have their next turn.
+	maxLeft = 1000
+	// maxTries is the number of calls in a row that may end where they began. Then the tenant waits for its next turn.
+	maxTries = 3
+)
+
+// errOvertaken reports that another call has kept its progress since this one read it.
+var errOvertaken = errors.New("another call goes on with the recount")
+
+// queue is the work that calls have not finished. It is kept for the next call.
+type queue struct {
+	Left  []string  // tenants whose turn is not over; that of Begun is the first
+	Begun *progress // what was counted of the first tenant, nil for nothing
+	Tries int       // calls in a row that ended where they began
+
+	version int   // of the stored queue, 0 for none
+	stored  place // of the stored queue
+}
+
+// place is how far the work has come.
+type place struct {
+	tenant string // "" for nothing left
+	begun  bool
+	after  string
+	all    bool // all campaigns were counted
+}
+
+func (q *queue) place() (p place) {
+	if len(q.Left) > 0 {
+		p.tenant = q.Left[0]
+	}
+	if q.Begun != nil {
+		p.begun, p.after, p.all = true, q.Begun.After, q.Begun.Counted
+	}
+	return p
+}
+
+// load reads the queue. Progress that is older than a turn is not used.
+func (r *Recounter) load(ctx context.Context) (*queue, error) {
+	data, version, err := r.Store.RecountCursor(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read where it goes on: %w", err)
+	}
+	q := &queue{}
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, q); err != nil {
+			slog.WarnContext(ctx, "recount starts again: its cursor cannot be read", "error", err)
+			q = &queue{}
+		}
+	}
+	if b := q.Begun; b != nil && (len(q.Left) == 0 || q.Left[0] != b.Tenant || r.Now().Sub(b.Began) >= every*time.Minute) {
+		q.Begun = nil
+	}
+	q.version, q.stored = version, q.place()
+	return q, nil
+}
+
+// add adds the tenants whose turn it is. The tenant that was begun stays the first one. The others start at a random one,
+// so that none is always the last if there is too little time for all.
+func (q *queue) add(turn []string, random func(n int) int) {
+	for _, tenant := range turn {
+		if !slices.Contains(q.Left, tenant) {
+			q.Left = append(q.Left, tenant)
+		}
+	}
+	rest := q.Left
+	if q.Begun != nil {
+		rest = rest[1:]
+	}
+	if len(rest) > 1 {
+		at := random(len(rest))
+		copy(rest, slices.Concat(rest[at:], rest[:at]))
+	}
+	q.Left = q.Left[:min(len(q.Left), maxLeft)]
+}
+
+// keep stores the queue for the next call. It writes nothing if there is and was nothing to do.
+func (r *Recounter) keep(ctx context.Context, q *queue) error {
+	now := q.place()
+	if now == (place{}) && q.stored == (place{}) {
+		return nil
+	}
+	q.count(ctx, now)
+	data, err := json.Marshal(q)
+	if err != nil {
+		return fmt.Errorf("encode where the recount goes on: %w", err)
+	}
+	saved, err := r.Store.SaveRecountCursor(ctx, data, q.version)
+	switch {
+	case err != nil:
+		return fmt.Errorf("keep where it goes on: %w", err)
+	case !saved:
+		return errOvertaken
+	}
+	q.version, q.stored = q.version+1, q.place()
+	return nil
+}
+
+// count counts the calls that end at a place. It drops a tenant that too many calls could not go on with.
+func (q *queue) count(ctx context.Context, now place) {
+	if now != q.stored {
+		q.Tries = 0
+		return
+	}
+	if q.Tries++; q.Tries >= maxTries {
+		slog.WarnContext(ctx, "recount of a tenant takes too long; the next turn repeats it", "tenant", now.tenant)
+		q.Left, q.Begun, q.Tries = q.Left[1:], nil, 0
+	}
+}
