@@ -27,8 +27,10 @@ type Store interface {
 
 	// SetFailingTime sets the failing time of a batch if it is unchanged, and reports whether it did.
 	SetFailingTime(ctx context.Context, b campaign.Batch, failing campaign.FailingTime) (bool, error)
-	// Route returns how a tenant sends through an agent. Without an existing agent, it is paused.
-	Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
+	// OwnRoute returns how a tenant sends through an agent, unless all sending is paused. Without an existing agent, it is paused.
+	OwnRoute(ctx context.Context, tenant, agentID string) (outgoing.Route, error)
+	// AllPaused reports whether the sending of all tenants is paused.
+	AllPaused(ctx context.Context) (bool, error)
 	// RateLimit returns the rate limit of an agent, zero for none.
 	RateLimit(ctx context.Context, agentID string) (outgoing.RateLimit, error)
 	// SwapRateLimit replaces a rate limit that has not changed, and reports whether it did: perhaps false after a lost answer.
@@ -58,6 +60,7 @@ type Sender struct {
 	Jitter     func() float64 // a random number in [0, 1)
 
 	routes    cache.Cache[routeKey, outgoing.Route]
+	pause     cache.Cache[struct{}, bool] // of all sending
 	templates port.Templates
 }
 
@@ -78,6 +81,7 @@ var errBadTask = errors.New("task does not match its batch")
 // retry. Messages that the provider did not accept, or that were not sent before the end of
 // ctx, are requeued as new tasks without an error.
 func (s *Sender) Handle(ctx context.Context, tasks []outgoing.SendTask) []error {
+	_, _ = s.allPaused(ctx) // one read for the batches of a call, which read it again after an error
 	errs := make([]error, len(tasks))
 	slots := make(chan struct{}, s.Concurrency)
 	positions := map[campaign.BatchRef][]int{}
@@ -197,8 +201,24 @@ func (s *Sender) newRun(ctx context.Context, b campaign.Batch, route outgoing.Ro
 }
 
 func (s *Sender) route(ctx context.Context, key routeKey) (outgoing.Route, error) {
-	return s.routes.Get(key, s.Now(), cache.Options{TTL: routeTTL, MaxEntries: maxWarm}, func() (outgoing.Route, error) {
-		return s.Store.Route(ctx, key.tenant, key.agentID)
+	route, err := s.routes.Get(key, s.Now(), cache.Options{TTL: routeTTL, MaxEntries: maxWarm}, func() (outgoing.Route, error) {
+		return s.Store.OwnRoute(ctx, key.tenant, key.agentID)
+	})
+	if err != nil {
+		return route, err
+	}
+	paused, err := s.allPaused(ctx)
+	if paused {
+		route.Pause = "all"
+	}
+	return route, err
+}
+
+// allPaused reports whether all sending is paused. It is not read with the route: the row is one for all tenants and
+// processes, and a partition of the table answers 3,000 reads a second.
+func (s *Sender) allPaused(ctx context.Context) (bool, error) {
+	return s.pause.Get(struct{}{}, s.Now(), cache.Options{TTL: routeTTL, MaxEntries: 1}, func() (bool, error) {
+		return s.Store.AllPaused(ctx)
 	})
 }
 

@@ -530,6 +530,33 @@ func TestHandle_Pause(t *testing.T) {
 	})
 }
 
+// A process reads the pause of all sending once in 3 seconds, for all of its tenants.
+func TestHandle_AllPaused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newSenderFixture(300)
+		s := g.sender()
+		handle := func(frame int) {
+			t.Helper()
+			g.batch.AgentID = fmt.Sprintf("agent-%d", frame) // with a route of its own
+			if errs := s.Handle(t.Context(), []outgoing.SendTask{g.frame(frame)}); errors.Join(errs...) != nil {
+				t.Fatal(errs)
+			}
+		}
+		handle(0)
+		handle(1)
+		if len(g.sends) != 200 || g.routes != 2 || g.pauses != 1 {
+			t.Errorf("%d messages sent, routes were read %d times and the pause %d times", len(g.sends), g.routes, g.pauses)
+		}
+		g.allPaused = true
+		time.Sleep(3 * time.Second)
+		handle(2)
+		if len(g.sends) != 200 || g.pauses != 2 || !g.batch.Waits.Paused {
+			t.Errorf("%d messages sent during the pause, which was read %d times; the batch waits: %v", len(g.sends), g.pauses, g.batch.Waits.Paused)
+		}
+	})
+}
+
 // A frame that finds a pause marks the batch, also if other frames, which wait for a slow agent, change its row at the same
 // time: sweep queues only what is marked.
 func TestHandle_PauseBehindSlowFrames(t *testing.T) {

@@ -43,6 +43,8 @@ type senderFixture struct {
 	inFlight  int
 	most      int // messages in flight at once
 	routes    int // reads of the route
+	allPaused bool
+	pauses    int // reads of the pause of all sending
 	optedOut  map[string]bool
 	// optedOutSince are the instants since which opt-outs were looked up.
 	optedOutSince []time.Time
@@ -162,7 +164,14 @@ func (g *senderFixture) OptedOut(_ context.Context, _ string, since time.Time) (
 	return func(phone e164.Number) bool { return g.optedOut[phone.String()] }, g.optOutErr
 }
 
-func (g *senderFixture) Route(context.Context, string, string) (outgoing.Route, error) {
+func (g *senderFixture) AllPaused(context.Context) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pauses++
+	return g.allPaused, nil
+}
+
+func (g *senderFixture) OwnRoute(context.Context, string, string) (outgoing.Route, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.routes++

@@ -19,10 +19,10 @@ import (
 
 // reading are the names of calls that store nothing.
 var reading = map[string]bool{
-	"Batch": true, "Campaign": true, "Clicks": true, "Delivery": true, "Due": true, "Endpoints": true, "FindBatch": true, "Get": true,
-	"GetRange": true, "Identity": true, "LedgerHead": true, "OptOutParts": true, "OptOutShard": true, "OptOuts": true, "Progress": true,
-	"RateLimit": true, "Resumed": true, "Route": true, "TenantHours": true, "Submission": true, "Taps": true, "TemplateVersion": true,
-	"Tenant": true, "TenantOf": true, "Waits": true, "waiting": true,
+	"AllPaused": true, "Batch": true, "Campaign": true, "Clicks": true, "Delivery": true, "Due": true, "Endpoints": true, "FindBatch": true,
+	"Get": true, "GetRange": true, "Identity": true, "LedgerHead": true, "OptOutParts": true, "OptOutShard": true, "OptOuts": true,
+	"OwnRoute": true, "Progress": true, "RateLimit": true, "Resumed": true, "Route": true, "TenantHours": true, "Submission": true, "Taps": true,
+	"TemplateVersion": true, "Tenant": true, "TenantOf": true, "Waits": true, "waiting": true,
 }
 
 // crashes returns the crashes that a test tries among the calls at which it is worth it.

@@ -675,6 +675,14 @@ func (m mortal) Route(ctx context.Context, tenant, agentID string) (outgoing.Rou
 	return call(m, "Route", func() (outgoing.Route, error) { return m.w.store.Route(ctx, tenant, agentID) })
 }
 
+func (m mortal) OwnRoute(ctx context.Context, tenant, agentID string) (outgoing.Route, error) {
+	return call(m, "OwnRoute", func() (outgoing.Route, error) { return m.w.store.OwnRoute(ctx, tenant, agentID) })
+}
+
+func (m mortal) AllPaused(ctx context.Context) (bool, error) {
+	return call(m, "AllPaused", func() (bool, error) { return m.w.store.AllPaused(ctx) })
+}
+
 func (m mortal) TemplateVersion(ctx context.Context, id string, version int) (campaign.Template, error) {
 	return call(m, "TemplateVersion", func() (campaign.Template, error) { return m.w.store.TemplateVersion(ctx, id, version) })
 }

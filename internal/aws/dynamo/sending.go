@@ -16,6 +16,24 @@ func (s *TenantStore) Route(ctx context.Context, tenantID, agentID string) (outg
 	return readRoute(agentID, rows)
 }
 
+// OwnRoute is Route without the pause of all sending. All processes that send for any tenant read that row, so they do not
+// read it for each tenant.
+func (s *TenantStore) OwnRoute(ctx context.Context, tenantID, agentID string) (outgoing.Route, error) {
+	keys := routeKeys(tenantID, agentID)
+	delete(keys, "all")
+	rows, err := s.rows(ctx, "read agent "+agentID+" of tenant "+tenantID, keys)
+	if err != nil {
+		return outgoing.Route{}, err
+	}
+	return readRoute(agentID, rows)
+}
+
+// AllPaused reports whether all sending is paused.
+func (s *TenantStore) AllPaused(ctx context.Context) (bool, error) {
+	row, err := s.find(ctx, "read the pause of all sending", pauseKey("all"))
+	return row != nil, err
+}
+
 func routeKeys(tenantID, agentID string) map[string]Item {
 	keys := map[string]Item{
 		"all": pauseKey("all"), "tenant": pauseKey("tenant#" + tenantID),

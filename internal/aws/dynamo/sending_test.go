@@ -146,5 +146,9 @@ func TestChannel(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.name, diff)
 		}
+		own, err := store.OwnRoute(ctx, tenant.ID, agent.ID)
+		if diff := cmp.Diff(want, own); diff != "" || err != nil {
+			t.Errorf("%s: own route: %v (-want +got):\n%s", step.name, err, diff)
+		}
 	}
 }

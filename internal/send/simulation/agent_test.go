@@ -240,7 +240,9 @@ func (o *agentSimulation) OptedOut(context.Context, string, time.Time) (func(pho
 	return func(e164.Number) bool { return false }, nil
 }
 
-func (o *agentSimulation) Route(context.Context, string, string) (outgoing.Route, error) {
+func (o *agentSimulation) AllPaused(context.Context) (bool, error) { return false, nil }
+
+func (o *agentSimulation) OwnRoute(context.Context, string, string) (outgoing.Route, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return outgoing.Route{Agent: campaign.Agent{ID: "a", Rate: o.rate}, RateLimit: o.rateLimit}, nil

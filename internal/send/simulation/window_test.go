@@ -76,12 +76,17 @@ func numberIn(z window.Zone, n int) uint64 {
 	panic("no area code of zone " + z.String())
 }
 
-func (o *windowSimulation) Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error) {
-	route, err := o.agentSimulation.Route(ctx, tenant, agentID)
+func (o *windowSimulation) OwnRoute(ctx context.Context, tenant, agentID string) (outgoing.Route, error) {
+	route, err := o.agentSimulation.OwnRoute(ctx, tenant, agentID)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	route.Hours, route.Paused = o.policy, o.pause.paused()
 	return route, err
+}
+
+// Route is what sweep reads.
+func (o *windowSimulation) Route(ctx context.Context, tenant, agentID string) (outgoing.Route, error) {
+	return o.OwnRoute(ctx, tenant, agentID)
 }
 
 func (o *windowSimulation) TenantHours(context.Context, string) (reach.TenantHours, error) {

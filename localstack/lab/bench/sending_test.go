@@ -159,7 +159,9 @@ func (r *sendRows) PostponeCheck(context.Context, campaign.Batch, time.Time) (bo
 	return true, nil
 }
 
-func (r *sendRows) Route(context.Context, string, string) (outgoing.Route, error) {
+func (r *sendRows) AllPaused(context.Context) (bool, error) { return false, nil }
+
+func (r *sendRows) OwnRoute(context.Context, string, string) (outgoing.Route, error) {
 	return outgoing.Route{Agent: campaign.Agent{ID: "agent"}}, nil
 }
 
