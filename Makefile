@@ -99,12 +99,12 @@ quoted = '$(subst ','\'',$(value $1))'
 
 # Tests, benchmarks and proofs exceed the default rate limits of a tenant. The service
 # counts their calls all the same.
-UNLIMITED  = --parameter TenantDispatchRate=10000 --parameter TenantDispatchBurst=100000
+NO_TENANT_LIMIT = --parameter TenantDispatchRate=10000 --parameter TenantDispatchBurst=100000
 
 STACK      = bin/localstack --port $(call quoted,PORT) --aws-port $(call quoted,AWS_PORT) \
 	--rcs-port $(call quoted,RCS_PORT) --sink-port $(call quoted,SINK_PORT)
 # $(call SEPARATE,name) is a stack of its own, with its data in .local/name.
-SEPARATE    = bin/localstack --brief --dir .local/$1 --name campaign-dispatch-$1 $(UNLIMITED) \
+SEPARATE    = bin/localstack --brief --dir .local/$1 --name campaign-dispatch-$1 $(NO_TENANT_LIMIT) \
 	--port $(TEST_PORT) --aws-port $(TEST_AWS_PORT) --rcs-port $(TEST_RCS_PORT) --sink-port $(TEST_SINK_PORT)
 SOON        = --parameter MinLeadSeconds=2 --parameter SweepAfterSeconds=2
 TEST_STACK  = $(call SEPARATE,test) $(SOON)
@@ -171,16 +171,16 @@ flag = $(if $(value $2),$1 $(call quoted,$2))
 need = $(if $(value $1),,$(error make $@ needs $1=…, see make help))
 # What a command acts on is typed: .local/stack.env and the first call of the API have some of the same names, and some
 # shells set NAME.
-$(foreach name,NAME TENANT CLIENT_ID PHONE AGENT ENDPOINT EMAIL ROLE TEMPLATE ALL CONFIRM,\
+$(foreach name,NAME TENANT CLIENT_ID PHONE AGENT ENDPOINT EMAIL ROLE TEMPLATE ALL CONFIRM UNLIMITED,\
 	$(if $(filter command,$(origin $(name))),,$(eval $(name) :=)))
 
 .PHONY: tenant prices agent remove-agent template credential rotate revoke user endpoint rotate-endpoint enable-endpoint disable-endpoint resend failures pause resume redrive replay-webhooks drift restore hold reopen rotate-signing-keys list export-number erase-number
-tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=messages-a-second
-	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE)
+tenant: bin/admin ## create or change a tenant: TENANT=id NAME= AGENT=id, for a new agent KEY=file.json RATE=messages-a-second or UNLIMITED=1
+	@$(call need,TENANT)$(ADMIN) tenant $(ON_STACK) $(call flag,--id,TENANT) $(call flag,--name,NAME) $(call flag,--agent-id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE) $(if $(UNLIMITED),--unlimited)
 prices: bin/admin ## set a tenant's prices and budget in BRL: TENANT=id BASIC=0.05 SINGLE=0.10 DAY=500 MONTH=10000; 0 removes one
 	@$(call need,TENANT)$(ADMIN) prices $(ON_STACK) $(call flag,--tenant,TENANT) $(call flag,--basic,BASIC) $(call flag,--single,SINGLE) $(call flag,--day,DAY) $(call flag,--month,MONTH)
-agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=messages-a-second TOKEN=
-	@$(call need,AGENT)$(ADMIN) agent $(ON_STACK) $(call flag,--id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE) $(call flag,--webhook-token,TOKEN)
+agent: bin/admin ## create or change an agent of the provider: AGENT=id KEY=file.json RATE=messages-a-second or UNLIMITED=1 TOKEN=
+	@$(call need,AGENT)$(ADMIN) agent $(ON_STACK) $(call flag,--id,AGENT) $(call flag,--key-file,KEY) $(call flag,--rate,RATE) $(if $(UNLIMITED),--unlimited) $(call flag,--webhook-token,TOKEN)
 remove-agent: bin/admin ## answer and drop the events of an agent that no tenant uses: AGENT=id
 	@$(call need,AGENT)$(ADMIN) remove-agent $(ON_STACK) $(call flag,--id,AGENT)
 template: bin/admin ## create a template: TENANT=id TEXT='Olá {{nome}}!' CARD=file.json or CONTENT=file.json, NAME= TRAFFIC=; TEMPLATE=uuid for a new version

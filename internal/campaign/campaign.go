@@ -25,6 +25,29 @@ type Agent struct {
 	Rate         int       // maximum number of messages per second, 0 for no limit
 }
 
+// UnlimitedRate is the number of messages a second as which an agent without a rate counts: what 50 processes of send
+// send for it, 64 messages at once in each and somewhat more than 0.15 s a message.
+const UnlimitedRate = 17_000
+
+// MostRate returns how many messages a second an agent may cause, 0 if it was removed.
+func (a Agent) MostRate() int {
+	switch {
+	case !a.RemovedAt.IsZero():
+		return 0
+	case a.Rate == 0:
+		return UnlimitedRate
+	}
+	return a.Rate
+}
+
+// MostRates returns the sum of the agents' MostRate.
+func MostRates(agents []Agent) (sum int) {
+	for _, a := range agents {
+		sum += a.MostRate()
+	}
+	return sum
+}
+
 // ErrNotFound reports that an item does not exist.
 var ErrNotFound = errors.New("not found")
 

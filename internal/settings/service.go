@@ -29,6 +29,11 @@ type Service struct {
 	// Stack is the name of the CloudFormation stack. It is part of the names of the SSM
 	// parameters with the agents' keys.
 	Stack string
+	// AgentRate is the rate of a new agent whose form has KeepRate, in messages a second, 0 for no limit. If it is KeepRate
+	// itself, a new agent needs a rate.
+	AgentRate int
+	// SendRate is the most that the rates of all agents may come to, in messages a second, 0 for no maximum.
+	SendRate int
 	// Simulator creates an agent for a tenant whose form names none. It is nil except
 	// on a local stack.
 	Simulator Simulator
@@ -88,6 +93,8 @@ type TenantStore interface {
 	Tenant(ctx context.Context, id string) (campaign.Tenant, error)
 	// SaveAgent creates or replaces an agent.
 	SaveAgent(ctx context.Context, a campaign.Agent) error
+	// Agents returns all agents, removed ones included.
+	Agents(ctx context.Context) ([]campaign.Agent, error)
 	// Agent returns an agent. The error wraps campaign.ErrNotFound if there is none.
 	Agent(ctx context.Context, id string) (campaign.Agent, error)
 	// RemoveAgent sets when an agent was removed. The error wraps campaign.ErrLostRace if its owner

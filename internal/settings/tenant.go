@@ -17,7 +17,7 @@ import (
 	"campaign-dispatch/internal/campaign/pattern"
 )
 
-// KeepRate leaves an agent's rate unchanged. A new agent then has no limit.
+// KeepRate leaves an agent's rate unchanged. A new agent gets the service's AgentRate.
 const KeepRate = -1
 
 const maxKeyDocument = 8 << 10
@@ -196,9 +196,36 @@ func (d *Service) prepareAgent(ctx context.Context, form AgentForm) (saved Saved
 	if created && len(form.KeyDocument) == 0 {
 		return SavedAgent{}, false, fmt.Errorf("agent %s is new: give the key file of its service account", form.ID)
 	}
+	if created && form.Rate == KeepRate {
+		if form.Rate = d.AgentRate; form.Rate == KeepRate {
+			return SavedAgent{}, false, fmt.Errorf(
+				"agent %s is new, and the stack has no rate for new agents: give a rate, or deploy this version first", form.ID)
+		}
+	}
 	saved = d.merge(old, form)
 	saved.Created = created
-	return saved, created || saved.Agent != old || len(form.KeyDocument) > 0, nil
+	added := saved.MostRate()
+	if !created {
+		added -= old.MostRate()
+	}
+	return saved, created || saved.Agent != old || len(form.KeyDocument) > 0, d.checkSum(ctx, added)
+}
+
+// checkSum refuses a change that adds to the sum of the agents' rates if the sum then exceeds SendRate. It does not see a
+// change that another command makes at the same time.
+func (d *Service) checkSum(ctx context.Context, added int) error {
+	if d.SendRate == 0 || added <= 0 {
+		return nil
+	}
+	agents, err := d.Store.Tenants.Agents(ctx)
+	if err != nil {
+		return err
+	}
+	if sum := campaign.MostRates(agents) + added; sum > d.SendRate {
+		return fmt.Errorf("all agents could then send %d messages a second together, and the stack is for %d: give this agent a lower rate, "+
+			"lower the rates of others (one without a rate counts as %d), or deploy with a larger Load", sum, d.SendRate, campaign.UnlimitedRate)
+	}
+	return nil
 }
 
 func (d *Service) putKey(ctx context.Context, a campaign.Agent, document []byte) error {

@@ -86,7 +86,7 @@ func newParts(c app.Config, tables dynamo.Tables) parts {
 		settings: wired.Complete(&settings.Service{
 			Store: settingsstore.New(s), Auth: auth, People: pool, Now: time.Now,
 			LocalWebhooks: c.LocalWebhooks, LocalPasswords: c.LocalWebhooks,
-		}, "Keys", "Simulator"),
+		}, "Keys", "Simulator", "AgentRate", "SendRate"),
 		pool: pool,
 	}
 }

@@ -107,6 +107,46 @@ func TestTenant_AgentOfAnotherTenant(t *testing.T) {
 	}
 }
 
+func TestTenant_Rates(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	c.env["AGENT_RATE"], c.env["SEND_RATE"] = "7", "2000000000" // other tests have agents too
+	id := strings.ToLower(rand.Text())
+	key := c.file(keyDocument(t))
+	made := c.ok("tenant", "--id", id, "--agent-id", id, "--key-file", key)["agent"].(map[string]any)
+	if made["rate"] != 7.0 {
+		t.Errorf("a new agent has the rate %v, want 7", made["rate"])
+	}
+	if endless := c.ok("agent", "--id", id, "--unlimited"); endless["rate"] != 0.0 {
+		t.Errorf("an unlimited agent has the rate %v, want 0", endless["rate"])
+	}
+	c.env["SEND_RATE"] = "50"
+	c.ok("agent", "--id", id, "--rate", "10") // fewer than before
+	got := c.run("agent", "--id", id, "--rate", "60")
+	if got.code != exitFailed || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, "and the stack is for 50: ") {
+		t.Errorf("more than all may send: exit %d, %q", got.code, got.stderr)
+	}
+	rates := c.ok("list")["rates"].([]any)[0].(map[string]any)
+	if sum, _ := rates["sum"].(float64); sum < 10 || rates["sendRate"] != 50.0 || rates["agentRate"] != 7.0 {
+		t.Errorf("the list has the rates %v", rates)
+	}
+}
+
+// A stack that was deployed before it had rates accepts those that preflight asks for before the next deployment.
+func TestTenant_StackWithoutRates(t *testing.T) {
+	t.Parallel()
+	c := newTool(t)
+	id := c.tenant()
+	name := "admin-test-" + rand.Text()
+	deployOutputs(t, c.env, name)
+	remote := tool{t, with(c.env, "AUTH_TABLE", "never-used")}
+	remote.ok("agent", "--id", id+"_agent", "--rate", "60", "--stack", name)
+	got := remote.run("agent", "--id", id+"-new", "--key-file", c.file(keyDocument(t)), "--stack", name)
+	if got.code != exitFailed || !strings.Contains(got.stderr, "give a rate, or deploy this version first") {
+		t.Errorf("a new agent without a rate: exit %d, %q", got.code, got.stderr)
+	}
+}
+
 func TestList_AgentOwners(t *testing.T) {
 	t.Parallel()
 	c := newTool(t)

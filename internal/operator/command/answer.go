@@ -52,8 +52,8 @@ const calledByMake = "BY_MAKE"
 // variables maps flags to the Makefile's variables.
 var variables = map[string]string{
 	"id": "TENANT", "tenant": "TENANT", "name": "NAME", "agent": "AGENT", "agent-id": "AGENT", "key-file": "KEY",
-	"all": "ALL", "text": "TEXT", "card": "CARD", "rate": "RATE", "keep": "KEEP", "queue": "QUEUE", "email": "EMAIL", "role": "ROLE",
-	"phone": "PHONE", "file": "FILE", "at": "AT", "since": "SINCE", "confirm": "CONFIRM",
+	"all": "ALL", "text": "TEXT", "card": "CARD", "rate": "RATE", "unlimited": "UNLIMITED", "keep": "KEEP", "queue": "QUEUE",
+	"email": "EMAIL", "role": "ROLE", "phone": "PHONE", "file": "FILE", "at": "AT", "since": "SINCE", "confirm": "CONFIRM",
 }
 
 var flagName = pattern.AtFirstUse(`(?:\bflag |-)-([a-z-]+)`)

@@ -132,18 +132,38 @@ func agentFlags(flags *flag.FlagSet, idFlag, idUsage string) func() (settings.Ag
 	id := flags.String(idFlag, "", idUsage)
 	keyFile := flags.String("key-file", "", "`FILE` with the JSON key of the agent's service account (required for a new agent)")
 	token := flags.String("webhook-token", "", "client `TOKEN` that signs the provider's webhooks (default for a new agent: a random one)")
-	rate := settings.KeepRate
-	flags.Func("rate", "`N` maximum messages per second, 0 for no limit (default: unchanged)", func(text string) (err error) {
-		if rate, err = strconv.Atoi(text); err != nil {
-			return errors.New("use a whole number of messages per second, like 30, or 0 for no limit")
+	rate := rateFlags(flags)
+	return func() (form settings.AgentForm, err error) {
+		form = settings.AgentForm{ID: *id, WebhookToken: *token}
+		if form.Rate, err = rate(); err != nil {
+			return form, err
 		}
-		return nil
-	})
-	return func() (settings.AgentForm, error) {
-		form := settings.AgentForm{ID: *id, WebhookToken: *token, Rate: rate}
-		var err error
 		form.KeyDocument, err = readFile("--key-file", *keyFile)
 		return form, err
+	}
+}
+
+// rateFlags declares the flags for the rate of an agent. The function that it returns returns the rate.
+func rateFlags(flags *flag.FlagSet) func() (int, error) {
+	rate := settings.KeepRate
+	flags.Func("rate", "`N` maximum messages per second (default: unchanged, for a new agent AgentRate of the stack's Load)", func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return errors.New("use a whole number of messages per second, like 30, or --unlimited for no limit")
+		}
+		rate = n
+		return nil
+	})
+	unlimited := flags.Bool("unlimited", false,
+		fmt.Sprintf("let the agent send without a limit; it counts as %d messages per second", campaign.UnlimitedRate))
+	return func() (int, error) {
+		switch {
+		case *unlimited && rate != settings.KeepRate:
+			return 0, usageError{errors.New("give --rate or --unlimited, not both")}
+		case *unlimited:
+			return 0, nil
+		}
+		return rate, nil
 	}
 }
 

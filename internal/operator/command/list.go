@@ -42,13 +42,14 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	var t, a, p section
+	var t, a, p, r section
 	for _, tenant := range tenants {
 		t.add(row{{"id", tenant.ID}, {"name", tenant.Name}, {"agentId", tenant.AgentID}})
 	}
 	for _, agent := range agents {
 		a.add(row{{"id", agent.ID}, {"rate", agent.Rate}, {"keyParameter", agent.KeyParameter}, {"tenant", belongsTo(owners[agent.ID])}, {"status", agentStatus(agent)}})
 	}
+	r.add(row{{"sum", campaign.MostRates(agents)}, {"sendRate", s.service.SendRate}, {"agentRate", max(s.service.AgentRate, 0)}})
 	if err := s.addPausedCampaigns(ctx, tenants, pauses); err != nil {
 		return answer{}, err
 	}
@@ -59,7 +60,7 @@ func (s *stack) listAll(ctx context.Context) (answer, error) {
 	if len(tenants) == 0 {
 		next = s.next("tenant", "id", "acme", "name", "Acme", "agent-id", "ID", "key-file", "key.json")
 	}
-	return sections(next, named{"tenants", t}, named{"agents", a}, named{"pauses", p}), nil
+	return sections(next, named{"tenants", t}, named{"agents", a}, named{"rates", r}, named{"pauses", p}), nil
 }
 
 // addPausedCampaigns adds the paused campaigns of the tenants to the other pauses.

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -139,7 +140,7 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 	return &stack{
 		service: settings.Service{
 			Store: settingsstore.New(store), Auth: auth, Keys: ssmwriter.Writer{Client: awsssm.NewFromConfig(config)}, Now: clock,
-			Stack: env("STACK_NAME"), Simulator: simulatorOf(env),
+			Stack: env("STACK_NAME"), Simulator: simulatorOf(env), AgentRate: agentRate(env, name), SendRate: number(env, "SEND_RATE"),
 			People:        &cognito.Pool{Client: cognitoidentityprovider.NewFromConfig(config), ID: env("USER_POOL_ID")},
 			LocalWebhooks: env("LOCAL_WEBHOOKS") == "1", LocalPasswords: env("LOCAL_PASSWORDS") == "1",
 		},
@@ -156,6 +157,20 @@ func newStack(config aws.Config, env func(string) string, name string) *stack {
 				"EXPORTS_FUNCTION", "INTAKE_FUNCTION"),
 		},
 	}
+}
+
+// agentRate returns the rate of a new agent. A stack on AWS that was deployed before it had one gives none.
+func agentRate(env func(string) string, name string) int {
+	if name != "" && env("AGENT_RATE") == "" {
+		return settings.KeepRate
+	}
+	return number(env, "AGENT_RATE")
+}
+
+// number returns a setting that is a whole number, or 0.
+func number(env func(string) string, key string) int {
+	n, _ := strconv.Atoi(env(key))
+	return n
 }
 
 func values(env func(string) string, keys ...string) []string {
