@@ -46,10 +46,11 @@ func TestRunbook_CommandsForDeadLetters(t *testing.T) {
 func TestTemplate_PagesAndTickets(t *testing.T) {
 	t.Parallel()
 	rows, mapped := runbook(t), section(t, "Mappings")["Pages"]
+	topics := map[bool]string{true: "PageTopicArn", false: "TicketTopicArn"}
 	for _, name := range alarms(t) {
-		p := member(section(t, "Resources")[name], "Properties")
+		p, want := member(section(t, "Resources")[name], "Properties"), topics[rows[name].tonight]
 		for _, actions := range []string{"AlarmActions", "OKActions"} {
-			if got, want := topicOf(t, member(p, actions), name), map[bool]string{true: "PageTopicArn", false: "TicketTopicArn"}[rows[name].tonight]; got != want {
+			if got := topicOf(t, member(p, actions), name); got != want {
 				t.Errorf("%s of %s go to %q, want %q by \"Tonight?\" of the runbook", actions, name, got, want)
 			}
 		}
