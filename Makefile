@@ -99,7 +99,7 @@ quoted = '$(subst ','\'',$(value $1))'
 
 # Tests, benchmarks and proofs exceed the default rate limits of a tenant. The service
 # counts their calls all the same.
-NO_TENANT_LIMIT = --parameter TenantDispatchRate=10000 --parameter TenantDispatchBurst=100000
+NO_TENANT_LIMIT = --parameter TenantDispatchRate=10000 --parameter TenantDispatchBurst=100000 --parameter TenantReadRate=0
 
 STACK      = bin/localstack --port $(call quoted,PORT) --aws-port $(call quoted,AWS_PORT) \
 	--rcs-port $(call quoted,RCS_PORT) --sink-port $(call quoted,SINK_PORT)

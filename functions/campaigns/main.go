@@ -37,7 +37,9 @@ func handler(c app.Config) lambda.Handler {
 	tables := c.Tables()
 	rows, blobs := dynamo.New(tables), s3.New(c.AWS, c.Bucket, c.Local)
 	tokens := &accesstoken.Verifier{Keys: kms.New(c.AWS, c.SigningKeyID, c.PreviousSigningKeyID, c.KeysSwitchAt, time.Now), Now: time.Now}
-	verifier := &accesstoken.ActiveVerifier{Tokens: tokens, Credentials: dynamo.NewAuthStore(tables)}
+	verifier := &query.ReadLimit{
+		Tokens: &accesstoken.ActiveVerifier{Tokens: tokens, Credentials: dynamo.NewAuthStore(tables)}, Limit: c.TenantRead, Now: time.Now,
+	}
 	mux, events := http.NewServeMux(), sqs.New(c.AWS, c.EventsQueueURL, time.Now)
 	wired.Complete(&query.Service{Tokens: verifier, Store: rows, Blobs: blobs, BaseURL: c.BaseURL, Now: time.Now}).Register(mux)
 	wired.Complete(&control.Service{

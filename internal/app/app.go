@@ -68,6 +68,8 @@ type Config struct {
 	WavesFrom  int           // see intake.Worker
 	// TenantDispatch limits the dispatch calls of a tenant.
 	TenantDispatch acceptance.CallLimit
+	// TenantRead limits the requests of a tenant that read, in each process of the campaigns function.
+	TenantRead acceptance.CallLimit
 }
 
 // FromEnv returns the Config of the process. A number that is missing or malformed has the default of template.yaml.
@@ -104,6 +106,7 @@ func FromEnv() Config {
 		TenantDispatch: acceptance.CallLimit{
 			Rate: number("TENANT_DISPATCH_RATE", 25), Burst: number("TENANT_DISPATCH_BURST", 50),
 		},
+		TenantRead: acceptance.CallLimit{Rate: number("TENANT_READ_RATE", 20), Burst: number("TENANT_READ_RATE", 20)},
 	}
 }
 

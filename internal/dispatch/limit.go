@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
 	"campaign-dispatch/internal/base/cache"
 	"campaign-dispatch/internal/base/metrics"
-	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/dispatch/acceptance"
 	"campaign-dispatch/internal/httpapi"
 )
@@ -105,9 +103,6 @@ func (s *Service) passUncounted(ctx context.Context, failure error) {
 }
 
 func rateLimited(wait time.Duration) *httpapi.Problem {
-	return &httpapi.Problem{
-		Status: http.StatusTooManyRequests, Code: "rate_limited",
-		Detail: "The tenant makes more dispatch calls than its limit allows. Retry after the number of seconds in Retry-After.",
-		Header: http.Header{"Retry-After": {retry.Header(wait)}},
-	}
+	return httpapi.RateLimited(wait,
+		"The tenant makes more dispatch calls than its limit allows. Retry after the number of seconds in Retry-After.")
 }

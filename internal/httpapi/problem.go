@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
+	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 )
 
@@ -105,6 +107,13 @@ func BadRequest(code, detail string) *Problem {
 // Conflict returns the problem of a request that the state of a resource does not allow.
 func Conflict(code, detail string) *Problem {
 	return &Problem{Status: http.StatusConflict, Code: code, Detail: detail}
+}
+
+// RateLimited returns the problem of a request above a limit, for a client that may repeat it after a time.
+func RateLimited(wait time.Duration, detail string) *Problem {
+	return &Problem{
+		Status: http.StatusTooManyRequests, Code: "rate_limited", Detail: detail, Header: http.Header{"Retry-After": {retry.Header(wait)}},
+	}
 }
 
 // Refuse returns a problem with one violation.

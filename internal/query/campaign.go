@@ -1,6 +1,8 @@
 package query
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -93,9 +95,9 @@ type submission struct {
 
 var campaignParameters = httpapi.Parameters{"cursor": "invalid_cursor"}
 
-// ServeCampaign returns the progress of a campaign.
+// ServeCampaign returns the progress of a campaign. Its counts are up to answerLife old. Everything else is as it is now.
 func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
-	c, query, err := s.open(r, campaignParameters)
+	id, query, err := s.authorize(r, campaignParameters)
 	if err != nil {
 		return err
 	}
@@ -103,17 +105,49 @@ func (s *Service) ServeCampaign(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer := newCampaignAnswer(c, after)
-	answer.CampaignID = r.PathValue("campaignId") // in the case that the client used
-	waits, err := reach.WaitingOf(r.Context(), s.Store, c, s.Now())
+	body, err := s.answer(r.Context(), asked{id, r.PathValue("campaignId"), after})
 	if err != nil {
-		return fmt.Errorf("read what a campaign waits for: %w", err)
+		return err
+	}
+	httpapi.WriteJSON(w, http.StatusOK, body)
+	return nil
+}
+
+// answer returns the answer about a campaign. It reads the batches again if a recent answer is not known, or if the
+// campaign has changed since.
+func (s *Service) answer(ctx context.Context, k asked) (json.RawMessage, error) {
+	now := s.Now()
+	if recent, ok := s.answers.find(k, now); ok {
+		standings, err := s.Store.Standings(ctx, k.Tenant, []string{k.CampaignID})
+		if err != nil {
+			return nil, fmt.Errorf("read whether a campaign has changed: %w", err)
+		}
+		if recent.unchanged(standings[k.CampaignID]) {
+			return recent.body, nil
+		}
+	}
+	c, err := s.Store.Campaign(ctx, k.ID)
+	if err != nil {
+		return nil, httpapi.Missing("read campaign", err, httpapi.NoCampaign())
+	}
+	body, err := s.encode(ctx, c, k, now)
+	if standing, known := standingOf(c); known && err == nil {
+		s.answers.keep(k, answer{body, now, standing})
+	}
+	return body, err
+}
+
+func (s *Service) encode(ctx context.Context, c campaign.Campaign, k asked, now time.Time) ([]byte, error) {
+	a := newCampaignAnswer(c, k.after)
+	a.CampaignID = k.written
+	waits, err := reach.WaitingOf(ctx, s.Store, c, now)
+	if err != nil {
+		return nil, fmt.Errorf("read what a campaign waits for: %w", err)
 	}
 	for _, w := range waits {
-		answer.Waiting = append(answer.Waiting, waiting{w.Zone.String(), w.Messages, w.OpensAt, w.EndsAt, w.Reason})
+		a.Waiting = append(a.Waiting, waiting{w.Zone.String(), w.Messages, w.OpensAt, w.EndsAt, w.Reason})
 	}
-	httpapi.WriteJSON(w, http.StatusOK, answer)
-	return nil
+	return httpapi.EncodeJSON(a)
 }
 
 func newCampaignAnswer(c campaign.Campaign, after int) campaignAnswer {

@@ -26,6 +26,8 @@ type Store interface {
 
 	// Campaign returns a campaign with its outcomes. The error wraps campaign.ErrNotFound if there is none.
 	Campaign(ctx context.Context, id campaign.ID) (campaign.Campaign, error)
+	// Standings returns the summaries of at most 50 campaigns.
+	Standings(ctx context.Context, tenant string, campaignIDs []string) (map[string]campaign.Summary, error)
 	// BatchProgress returns the first existing batch of the IDs. The error wraps campaign.ErrNotFound if there is no campaign.
 	BatchProgress(ctx context.Context, id campaign.ID, batchIDs ...string) (p campaign.BatchProgress, found bool, err error)
 	// PackedSets returns the numbers of each batch of a campaign.
@@ -48,6 +50,8 @@ type Service struct {
 	Blobs   payload.Blobs
 	BaseURL string // configured base URL, or ""
 	Now     func() time.Time
+
+	answers answers
 }
 
 // Register adds the service's routes to the mux.

@@ -89,7 +89,8 @@ func (s *Stack) command(ctx context.Context, arguments ...string) error {
 	own := []string{
 		"--brief", "--dir", s.Dir, "--name", s.Name,
 		"--port", s.ports[0], "--aws-port", s.ports[1], "--rcs-port", s.ports[2], "--sink-port", s.ports[3],
-		"--parameter", "TenantDispatchRate=10000", "--parameter", "TenantDispatchBurst=100000", // as NO_TENANT_LIMIT in the Makefile
+		"--parameter", "TenantDispatchRate=10000", "--parameter", "TenantDispatchBurst=100000",
+		"--parameter", "TenantReadRate=0", // as NO_TENANT_LIMIT in the Makefile
 	}
 	command := exec.CommandContext(ctx, s.program(), slices.Concat(own, s.flags, arguments)...) //nolint:gosec // our own program
 	command.Dir = s.Root
