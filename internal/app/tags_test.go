@@ -13,6 +13,7 @@ var untagged = []string{
 	"AWS::ApiGatewayV2::ApiMapping", "AWS::Backup::BackupSelection", "AWS::CloudFront::OriginAccessControl", "AWS::CloudWatch::Dashboard",
 	"AWS::Cognito::UserPoolClient", "AWS::Cognito::UserPoolDomain", "AWS::Cognito::UserPoolGroup", "AWS::S3::BucketPolicy", "AWS::IAM::ManagedPolicy",
 	"AWS::Events::Rule", // gets those of the stack
+	"AWS::Logs::MetricFilter",
 }
 
 // Costs are divided by the tags service and environment. CloudFormation gives the tags of the stack to its resources, also to
