@@ -19,6 +19,9 @@ import deployment
 # Concurrency that Lambda keeps for functions without a reservation.
 UNRESERVED = 100
 
+# How many messages a second an agent without a rate counts as, UnlimitedRate of package campaign.
+UNLIMITED_RATE = 17_000
+
 # What each value of the parameter Load is for, its values in template.yaml, and the quotas
 # that it needs, as package scale computes them. Lower quotas do not prevent a deployment: AWS
 # throttles calls above a quota, and the service retries them.
@@ -107,6 +110,29 @@ def check_concurrency(clients, stack, environment, load):
             f"Lambda lets this account run {limits['ConcurrentExecutions']} functions at once, {free} of them not reserved. The stack "
             f"reserves {wanted} and must leave {UNRESERVED}: ask for {asked(concurrency)} in Service Quotas (AWS Lambda, Concurrent executions), or "
             f'deploy without the reservation: "Load=small" in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml')
+
+
+def check_rates(clients, stack, environment, parameters, load):
+    """Raises Problem if all agents may send more messages a second together than the load is
+    for. Returns a warning if their rates cannot be read, or None."""
+    table = parameters.get("RestoredCampaignsTable") or resource(clients, stack, "CampaignsTable")
+    if not table:
+        return None
+    try:
+        pages = clients("dynamodb").get_paginator("query").paginate(
+            TableName=table, KeyConditionExpression="pk = :pk AND begins_with(sk, :sk)",
+            ExpressionAttributeValues={":pk": {"S": "DIRECTORY"}, ":sk": {"S": "AGENT#"}})
+        agents = [agent for page in pages for agent in page["Items"] if "removedAt" not in agent]
+    except ClientError as error:
+        return (f"the rates of agents could not be read ({error.response['Error']['Code']}): compare the sum that "
+                f"`make list ENV={environment}` prints with SendRate {load['values']['SendRate']:,}")
+    total = sum(int(agent.get("rate", {}).get("N", "0")) or UNLIMITED_RATE for agent in agents)
+    if total > load["values"]["SendRate"]:
+        raise Problem(
+            f"all agents may send {total:,} messages a second together, and Load={load['load']} is for {load['values']['SendRate']:,}: lower "
+            f"rates with `make agent ENV={environment} AGENT=id RATE=number`, where an agent without a rate counts as {UNLIMITED_RATE:,}, or "
+            f"set a larger Load in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml")
+    return None
 
 
 def check_domain(clients, stack, number):
@@ -260,7 +286,7 @@ def preflight(environment, plan, clients):
     check_concurrency(clients, stack, environment, load)
     check_domain(clients, stack, number)
     hints += [check_topic(clients, region, environment, parameters), check_email(clients, region, environment, parameters),
-              check_copies(clients, environment, parameters),
+              check_copies(clients, environment, parameters), check_rates(clients, stack, environment, parameters, load),
               *quotas(clients, load), *capacity(clients, stack, parameters, load)]
     return number, load, [hint for hint in hints if hint]
 

@@ -12,9 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"campaign-dispatch/internal/campaign"
 )
 
 // account is a fake of an AWS account. It supports read calls only, so that a call that
@@ -30,6 +33,8 @@ type account struct {
 	copiesTables                      bool              // AWS Backup manages the backups of tables
 	writeQuota                        float64
 	highThroughput                    bool              // of Parameter Store
+	rates                             []int             // of agents, 0 for none; -1 for an agent that was removed
+	hidesRates                        bool              // the rows of agents cannot be read
 	warm                              int               // write units that a table, and its indexes, are ready for
 	parameters                        map[string]string // of the stack
 	api                               int               // status of the stack's API, 0 for 200
@@ -107,12 +112,34 @@ func (a *account) answer(call string, body []byte, form url.Values) (int, string
 		return http.StatusOK, fmt.Sprintf(`{"ServiceSetting": {"SettingValue": "%t"}}`, a.highThroughput)
 	case "DynamoDB_20120810.DescribeTable":
 		return http.StatusOK, fmt.Sprintf(`{"Table": {"TableName": "t", "WarmThroughput": {"WriteUnitsPerSecond": %d}}}`, a.warm)
+	case "DynamoDB_20120810.Query":
+		if !a.hidesRates {
+			return http.StatusOK, a.agents(body)
+		}
 	case "ServiceQuotasV20190624.ListAWSDefaultServiceQuotas":
 		return http.StatusOK, `{"Quotas": [{"QuotaName": "Throttle rate", "Value": 10000}]}`
 	case "ServiceQuotasV20190624.ListServiceQuotas":
 		return a.quotas(body)
 	}
 	return http.StatusForbidden, `{"__type": "AccessDeniedException"}`
+}
+
+// agents returns the rows of one agent, and the key of the next one.
+func (a *account) agents(body []byte) string {
+	var query struct {
+		TableName         string
+		ExclusiveStartKey map[string]map[string]string
+	}
+	_ = json.Unmarshal(body, &query)
+	at, _ := strconv.Atoi(query.ExclusiveStartKey["sk"]["S"])
+	if query.TableName != "own-CampaignsTable" || at >= len(a.rates) {
+		return `{"Items": []}`
+	}
+	row := fmt.Sprintf(`{"rate": {"N": "%d"}}`, a.rates[at])
+	if a.rates[at] < 0 {
+		row = `{"rate": {"N": "9000"}, "removedAt": {"N": "1"}}`
+	}
+	return fmt.Sprintf(`{"Items": [%s], "LastEvaluatedKey": {"sk": {"S": "%d"}}}`, row, at+1)
 }
 
 // deployed returns the stack's parameters.
@@ -219,22 +246,22 @@ func TestPreflight(t *testing.T) {
 			[]string{"lambda: Concurrent executions is 10: ask for 1,000", "can hold the production stack"},
 		},
 		"concurrency 50, staging": {
-			&account{concurrency: 50, unreserved: 50}, "staging", []string{"Load=1m"}, false, []string{"reserves 100", "[staging.deploy.parameters]"},
+			&account{concurrency: 50, unreserved: 50}, "staging", []string{"Load=1m"}, false, []string{"reserves 510", "[staging.deploy.parameters]"},
 		},
 		"load of 10 million": {
 			&account{concurrency: 1000, unreserved: 1000}, "production",
 			[]string{topic, "Load=10m"},
 			true,
-			[]string{"Load=10m is for 10,000,000 messages a day and 2,500,000 in the busiest hour", "Events 210", "lambda Concurrent executions 460"},
+			[]string{"Load=10m is for 10,000,000 messages a day and 2,500,000 in the busiest hour", "Events 600", "AgentRate 500", "lambda Concurrent executions 880"},
 		},
 		"load of 100 million, new account": {
 			&account{concurrency: 1000, unreserved: 1000}, "production",
 			[]string{topic, "Load=100m"},
 			false,
-			[]string{"reserves 2100", "ask for 3,000"},
+			[]string{"reserves 4200", "ask for 5,100"},
 		},
 		"load of 100 million, new tables": {
-			&account{concurrency: 3000, unreserved: 3000}, "production",
+			&account{concurrency: 5100, unreserved: 5100}, "production",
 			[]string{topic, "Load=100m"},
 			true,
 			[]string{
@@ -243,7 +270,7 @@ func TestPreflight(t *testing.T) {
 			},
 		},
 		"load of 100 million, cold tables": {
-			&account{concurrency: 3000, unreserved: 3000, stack: "UPDATE_COMPLETE", warm: 4000, highThroughput: true}, "production",
+			&account{concurrency: 5100, unreserved: 5100, stack: "UPDATE_COMPLETE", warm: 4000, highThroughput: true}, "production",
 			[]string{topic, "Load=100m"},
 			true,
 			[]string{"own-CampaignsTable is ready for 4,000 write units a second", "own-OutcomesTable is ready for 4,000"},
@@ -251,11 +278,32 @@ func TestPreflight(t *testing.T) {
 		"concurrency 1,000": {
 			&account{concurrency: 1000, unreserved: 1000}, "production", []string{topic}, true, []string{"the account 123456789012 can hold the production stack"},
 		},
-		"concurrency 200, reserved by the stack": {
-			&account{concurrency: 200, unreserved: 100, reserved: 100, stack: "UPDATE_COMPLETE"}, "production", []string{topic}, true, []string{"can hold"},
+		"concurrency 610, reserved by the stack": {
+			&account{concurrency: 610, unreserved: 100, reserved: 510, stack: "UPDATE_COMPLETE"}, "production", []string{topic}, true, []string{"can hold"},
 		},
-		"concurrency 200, reserved by others": {
-			&account{concurrency: 200, unreserved: 150}, "production", []string{topic}, false, []string{"150 of them not reserved"},
+		"concurrency 610, reserved by others": {
+			&account{concurrency: 610, unreserved: 150}, "production", []string{topic}, false, []string{"150 of them not reserved"},
+		},
+		"rates of agents within the load": {
+			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_COMPLETE", rates: []int{3000, -1, 300}}, "production", []string{topic}, true, []string{"can hold"},
+		},
+		"rates of agents above the load": {
+			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_COMPLETE", rates: []int{3000, -1, 301}}, "production",
+			[]string{topic},
+			false,
+			[]string{"all agents may send 3,301 messages a second together, and Load=1m is for 3,300", "make agent ENV=production"},
+		},
+		"an agent without a rate": {
+			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_COMPLETE", rates: []int{0}}, "production",
+			[]string{topic},
+			false,
+			[]string{"may send 17,000 messages a second", "counts as 17,000"},
+		},
+		"rates that cannot be read": {
+			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_COMPLETE", hidesRates: true}, "production",
+			[]string{topic},
+			true,
+			[]string{"rates of agents could not be read (AccessDeniedException)", "`make list ENV=production` prints with SendRate 3,300"},
 		},
 		"failed creation": {
 			&account{concurrency: 1000, unreserved: 1000, stack: "ROLLBACK_COMPLETE"}, "staging", nil, false,
@@ -368,10 +416,22 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
+func TestPreflight_AgentWithoutARate(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("preflight.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := strings.ReplaceAll(string(regexp.MustCompile(`(?m)^UNLIMITED_RATE = ([\d_]+)$`).FindSubmatch(script)[1]), "_", "")
+	if number != strconv.Itoa(campaign.UnlimitedRate) {
+		t.Errorf("preflight counts an agent without a rate as %s messages a second, the commands as %d", number, campaign.UnlimitedRate)
+	}
+}
+
 // No warning is left once the account has what the largest load needs.
 func TestPreflight_ReadyForTheLoad(t *testing.T) {
 	t.Parallel()
-	a := &account{concurrency: 3000, unreserved: 3000, stack: "UPDATE_COMPLETE", warm: 6000, highThroughput: true, copiesTables: true}
+	a := &account{concurrency: 5100, unreserved: 5100, stack: "UPDATE_COMPLETE", warm: 6000, highThroughput: true, copiesTables: true}
 	output, ok := a.preflight(t, "production", "Load=100m", "AlarmTopicArn=arn:aws:sns:sa-east-1:123456789012:alarms",
 		"BackupVaultArn=arn:aws:backup:sa-east-1:210987654321:backup-vault:copies",
 		"EmailIdentityArn=arn:aws:ses:sa-east-1:123456789012:identity/example.com", "EmailFrom=Campanhas <campanhas@mail.example.com>")

@@ -21,14 +21,17 @@ type Load struct {
 	Hottest  float64 // share of the tenant with the most messages
 	Isolated float64 // share of the events without another of their batch in the window
 	Batches  float64 // batches of the largest campaign
+	Burst    float64 // messages a second of the hottest tenant's campaign, whose reads come later; 0 if there is none
 }
 
 // Endpoints is the number of webhook endpoints of a tenant.
 const Endpoints = 2
 
 const (
-	eventsPerMessage   = 2  // delivered and read
-	credentials        = 10 // credentials of a tenant that renew their tokens in one minute
+	eventsPerMessage   = 2    // delivered and read
+	burstEvents        = 0.75 // events for each message of a burst after some minutes, by assumed delays of deliveries and reads
+	burstShare         = 0.2  // share of the day's messages in the campaign of a burst
+	credentials        = 10   // credentials of a tenant that renew their tokens in one minute
 	second             = 1.0
 	hour               = 60 * 60 * second
 	tenants            = 300
@@ -42,13 +45,18 @@ const (
 	clicked            = 0.2  // share of the messages whose link is opened
 	daysAhead          = 7    // how long before its time a call is made
 	tokenRenewalWindow = 60 * second
+	tabs               = 2           // pages of a campaign that each tenant has open
+	pollers            = 1           // programs of each tenant that read the state of a campaign
+	pollEvery          = 5 * second  // time between two reads of a page or a program
+	recountTime        = 10 * second // of the hottest tenant, estimated
+	recountDays        = 5           // whose batches a recount reads
 	rise               = 60 * second // time from no load to the peak
 	scalingPeriod      = 10 * second // period of Lambda's scaling rate
 )
 
 // Loads returns the loads that the service must support.
 func Loads() []Load {
-	return []Load{
+	loads := []Load{
 		Plans[1].load(), Plans[2].load(), Plans[3].load(),
 		{
 			Name: "one tenant, a campaign of 20 million messages in an hour", Plan: Plans[3].Name, Day: campaignMessages,
@@ -62,6 +70,10 @@ func Loads() []Load {
 			Batches: smallBatches,
 		},
 	}
+	for _, p := range Plans[1:] {
+		loads = append(loads, p.burst())
+	}
+	return loads
 }
 
 // zipf returns the share of the largest of n tenants under Zipf's law.
@@ -82,8 +94,20 @@ func (l Load) webhooks() float64 { return l.Messages() + l.Events() }
 // clicks returns the clicks on links per second, in the first minutes of a campaign.
 func (l Load) clicks() float64 { return clicked * l.Messages() }
 
+// pages returns the requests of open pages per second.
+func (l Load) pages() float64 { return float64(l.Tenants) * tabs / pollEvery }
+
+// stateReads returns the reads of campaigns by programs per second.
+func (l Load) stateReads() float64 { return float64(l.Tenants) * pollers / pollEvery }
+
+// meanBatches returns the batches of a campaign of a tenant with the mean number of messages.
+func (l Load) meanBatches() float64 { return min(l.Day/float64(l.Tenants)/l.PerCall, l.Batches) }
+
+// recounted returns the batches per second that the recount of the hottest tenant reads.
+func (l Load) recounted() float64 { return recountDays * l.Day * l.Hottest / l.PerCall / recountTime }
+
 // Events returns the provider's events per second.
-func (l Load) Events() float64 { return eventsPerMessage * l.Messages() }
+func (l Load) Events() float64 { return eventsPerMessage*(l.Messages()-l.Burst) + burstEvents*l.Burst }
 
 // call returns the step of the load's dispatch calls.
 func (l Load) call() string {

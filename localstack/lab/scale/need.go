@@ -137,6 +137,7 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 	}
 	for _, table := range []string{"campaigns", "outcomes", "webhooks", "auth"} {
 		units := used.at(func(p metering.Place) bool { return p.Table == table && p.Index == "" })
+		units.Reads += watching(l)[table]
 		if table == "webhooks" {
 			units.Writes += keptPosts(l)
 		}
@@ -156,7 +157,26 @@ func (m Model) rows(l Load, used Step) (needs []Need) {
 		m.need("partitionWrites", fmt.Sprintf("index due of webhooks, one of the %d partition keys of a failing endpoint, writes",
 			dynamo.DeliveryShards), m.downWrites(l)),
 		m.need("partitionReads", "rows of a tenant (TENANT, ENDPOINT, CIRCUIT), reads", m.tenantReads(l, used)),
-		m.need("partitionReads", "SET rows of a campaign, reads of cold dispatch environments", m.coldReads(l)))
+		m.need("partitionReads", "SET rows of a campaign, reads of cold dispatch environments", m.coldReads(l)),
+		m.need("partitionReads", "pause of all sending (PAUSE#all), reads of send environments", m.concurrency(l)["send"]/pauseCached),
+		m.need("partitionReads", "rows of the hottest tenant's campaign, reads of its state", l.Batches*batchReads*pollers/pollEvery),
+		m.need("tableReads", "recount of the hottest tenant, reads of a table", l.recounted()*batchReads))
+}
+
+const (
+	// pauseCached is how long an environment of send caches the pause of all sending, in seconds.
+	pauseCached = 3
+	// batchReads are the units of reading the state of a batch, in the table of campaigns and in that of outcomes.
+	batchReads = 1
+	// pageReads are the most units of a page that shows a campaign, on average: 50,000 for 800 requests in 8 hours.
+	pageReads = 50e3 / 800
+)
+
+// watching returns the reads of those who watch campaigns, by table: pages, programs and the recount. The metered steps
+// do not contain them.
+func watching(l Load) map[string]float64 {
+	states := (l.stateReads()*l.meanBatches() + l.recounted()) * batchReads
+	return map[string]float64{"campaigns": states + l.pages()*pageReads, "outcomes": states}
 }
 
 // dayWrites returns the writes of the hottest tenant's day. A call writes it once for all its
@@ -223,12 +243,20 @@ func (m Model) functions(l Load, used Step) (needs []Need) {
 	return append(needs,
 		m.need("lambdaConcurrency", "Lambda: environments of all functions", all),
 		m.need("lambdaScaling", "Lambda: environments of one function started in 10 s", largest*scalingPeriod/rise),
-		m.events(l, busy["events"]))
+		m.events(l, "events: environments", busy["events"]),
+		m.events(l, "all agents at their most: environments of events", m.mostEvents(l)/m.Limits["callsPerEnvironment"].Value))
 }
 
-// events returns the need of the events function. The smallest load reserves nothing for it.
-func (m Model) events(l Load, busy float64) Need {
-	const resource = "events: environments"
+// mostEvents returns the most events a second: one for each message that the agents' rates, or the processes of send,
+// let go, and the mean of the busiest hour's reads. Google may post an event of each phone that is on within seconds.
+func (m Model) mostEvents(l Load) float64 {
+	plan := planOf(l.Plan)
+	sent := m.Settings[l.Plan].Functions["send"].Concurrency * metering.SendConcurrency / metering.ProviderRoundTrip.Seconds()
+	return math.Min(sent, plan.SendRate) + plan.Hour/hour
+}
+
+// events returns a need of environments of the events function. The smallest load reserves none for it.
+func (m Model) events(l Load, resource string, busy float64) Need {
 	if l.Plan == Plans[0].Name {
 		return m.need("lambdaConcurrency", resource, busy)
 	}
@@ -244,7 +272,9 @@ func (m Model) concurrency(l Load) map[string]float64 {
 			busy[f] += steps[name] * m.seconds(l.Plan, f, name, used)
 		}
 	}
-	for f, calls := range map[string]float64{"token": steps[Token], "dispatch": l.Calls, "events": l.Events(), "campaigns": l.clicks()} {
+	for f, calls := range map[string]float64{
+		"token": steps[Token], "dispatch": l.Calls, "events": l.Events(), "campaigns": l.clicks() + l.stateReads(), "dashboard": l.pages(),
+	} {
 		busy[f] = math.Max(busy[f], calls/m.Limits["callsPerEnvironment"].Value)
 	}
 	return busy
@@ -286,12 +316,16 @@ func (m Model) entries(l Load, used Step) []Need {
 	tokens, set := l.Steps()[Token], m.Settings[l.Plan]
 	tenant := setting(set.Parameters["TenantDispatchRate"], "TenantDispatchRate", "dispatch: calls a second of one tenant", l.Calls*l.Hottest)
 	tenant.Setting = "" // a limit of a tenant, whatever the load
+	together := setting(set.Values["SendRate"], "SendRate", "provider: messages a second of all agents", l.Messages())
+	together.Setting = "" // decided, see Plans
 	return []Need{
-		m.need("apiCalls", "API Gateway: calls a second", l.Calls+tokens+l.clicks()),
+		m.need("apiCalls", "API Gateway: calls a second", l.Calls+tokens+l.clicks()+l.stateReads()+l.pages()),
 		setting(set.Values["DispatchRate"], "DispatchRate", "API Gateway: calls of dispatch a second", max(l.Calls, l.Messages()/fewPerCall)),
 		setting(set.Values["TokenRate"], "TokenRate", "API Gateway: calls of token a second", tokens),
 		setting(set.Values["LinkRate"], "LinkRate", "API Gateway: clicks on links a second", l.clicks()),
-		tenant,
+		setting(set.Values["ReadRate"], "ReadRate", "API Gateway: reads of campaigns a second", l.stateReads()),
+		setting(set.Values["DashboardRate"], "DashboardRate", "API Gateway: pages of the dashboard a second", l.pages()),
+		tenant, together,
 		m.need("kmsSignatures", "KMS: signatures a second", used.Signed),
 		m.need("createSchedule", "EventBridge Scheduler: CreateSchedule a second", l.Calls),
 		m.need("scheduleInvocations", "EventBridge Scheduler: invocations a second", l.Calls),

@@ -15,10 +15,33 @@ type Plan struct {
 	Name string  `json:"load"`
 	Day  float64 `json:"day"`
 	Hour float64 `json:"hour"` // the busiest one
+	// AgentRate is the rate of a new agent for which the operator gives none, in messages a second.
+	AgentRate float64 `json:"-"`
+	// SendRate is the most that the rates of all agents may come to, in messages a second.
+	SendRate float64 `json:"-"`
 }
 
-// Plans are the values of Load, the smallest first.
-var Plans = []Plan{{"small", 100e3, 25e3}, {"1m", 1e6, 250e3}, {"10m", 10e6, 2.5e6}, {"100m", 100e6, 25e6}}
+// Plans are the values of Load, the smallest first. The rates are decisions and no quotas of the provider: the reference of
+// Google's RCS for Business publishes no quota of messages a second, for an agent or for an account, and says to try
+// again after a 429. SendRate bounds what Events must take: at 100m nearly what the processes of send can send, and at
+// the others what the least reservation of events takes, or what a new account's concurrency takes if nothing is reserved.
+// AgentRate sends a fifth of the day's messages in seven minutes to six hours, and leaves room for at least five other agents.
+var Plans = []Plan{
+	{Name: "small", Day: 100e3, Hour: 25e3, AgentRate: 50, SendRate: 500},
+	{Name: "1m", Day: 1e6, Hour: 250e3, AgentRate: 300, SendRate: 3300},
+	{Name: "10m", Day: 10e6, Hour: 2.5e6, AgentRate: 500, SendRate: 3300},
+	{Name: "100m", Day: 100e6, Hour: 25e6, AgentRate: 1000, SendRate: 21e3},
+}
+
+// planOf returns the plan of a value of Load, or the zero plan.
+func planOf(name string) (plan Plan) {
+	for _, p := range Plans {
+		if p.Name == name {
+			plan = p
+		}
+	}
+	return plan
+}
 
 func (p Plan) load() Load {
 	return Load{
@@ -29,6 +52,19 @@ func (p Plan) load() Load {
 	}
 }
 
+// burst returns the load of one campaign of a fifth of the day, which its agent sends at its rate while the rest of the
+// busiest hour's messages is sent evenly.
+func (p Plan) burst() Load {
+	size := p.Day * burstShare
+	all := p.AgentRate + (p.Hour-math.Min(size, p.AgentRate*hour))/hour
+	return Load{
+		Name: fmt.Sprintf("Load=%s, burst: a campaign of %.0f messages at the %.0f a second of AgentRate, beside the rest of the busiest hour",
+			p.Name, size, p.AgentRate),
+		Plan: p.Name, Day: p.Day, Calls: all / campaign.MaxMessages, PerCall: campaign.MaxMessages, Tenants: tenants,
+		Hottest: p.AgentRate / all, Isolated: mixIsolated, Batches: size / campaign.MaxMessages, Burst: p.AgentRate,
+	}
+}
+
 const (
 	headroom   = 1.5 // a setting or a quota, as a multiple of its need
 	unreserved = 100 // concurrency that AWS does not let an account reserve
@@ -36,19 +72,22 @@ const (
 
 // least are the smallest settings. They take a flood of 50,000 events, or a campaign on a quiet day.
 var least = map[string]float64{
-	"Events": 100, "Outcomes": 15, "Notify": 40, "Release": 10, "Send": 50,
-	"DispatchRate": 50, "TokenRate": 50, "LinkRate": 500,
+	"Events": 500, "Outcomes": 15, "Notify": 40, "Release": 10, "Send": 50,
+	"DispatchRate": 50, "TokenRate": 50, "LinkRate": 500, "ReadRate": 200, "DashboardRate": 500,
 }
 
 // Values returns the values of the template's mapping Loads for a plan. CostAlarm fires at twice the simulated cost of the
 // busiest hour: the metered cost holds for full calls only.
 func (m Model) Values(p Plan) map[string]float64 {
-	values := map[string]float64{"Events": 0, "DollarsAnHour": math.Ceil(2 * p.Hour / bill.Million * bill.AtLoad(p.Day).Dollars)}
+	values := map[string]float64{
+		"Events": 0, "AgentRate": p.AgentRate, "SendRate": p.SendRate,
+		"DollarsAnHour": math.Ceil(2 * p.Hour / bill.Million * bill.AtLoad(p.Day).Dollars),
+	}
 	for _, n := range m.Needs(p.load()) {
 		if n.Setting == "" {
 			continue
 		}
-		values[n.Setting] = max(least[n.Setting], planned(n.Need))
+		values[n.Setting] = max(values[n.Setting], least[n.Setting], planned(n.Need))
 		if route, ok := strings.CutSuffix(n.Setting, "Rate"); ok {
 			values[route+"Burst"] = 2 * values[n.Setting]
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/localstack/lab/metering"
 )
 
@@ -106,10 +108,102 @@ func TestPlans_OnlyNamedQuotasBind(t *testing.T) {
 	for _, p := range Plans {
 		asked := m.Quotas(p)
 		for _, n := range m.Needs(p.load()) {
-			named := slices.ContainsFunc(asked, func(a Ask) bool { return a.Service == n.Service && a.Value >= n.Need })
-			if n.Share() >= 1 && (n.Kind != Quota || !named) {
+			if n.Share() >= 1 && !named(asked, n) {
 				t.Errorf("Load=%s: %s binds: %.0f of %.0f (%s)", p.Name, n.Resource, n.Need, n.Value, n.Kind)
 			}
+		}
+	}
+}
+
+// named reports whether preflight asks for the quota of a need.
+func named(asked []Ask, n Need) bool {
+	return n.Kind == Quota && slices.ContainsFunc(asked, func(a Ask) bool { return a.Service == n.Service && a.Value >= n.Need })
+}
+
+// A campaign of a fifth of the day at its agent's rate leaves a third of every limit, except of quotas that preflight asks for.
+func TestBurst_NothingBinds(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	const most = 0.67
+	for _, p := range Plans[1:] {
+		asked := m.Quotas(p)
+		for _, n := range m.Needs(p.burst()) {
+			if n.Share() > most && !named(asked, n) {
+				t.Errorf("Load=%s: %s uses %.0f of %.0f (%s)", p.Name, n.Resource, n.Need, n.Value, n.Kind)
+			}
+		}
+	}
+}
+
+// What Events must take is counted by hand. An agent may send 300 messages a second, and all agents 3,300.
+func TestEvents_WhatCanBeSent(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	const environments, most = "events: environments", "all agents at their most"
+	burst := find(t, m.Needs(Plans[1].burst()), environments).Need
+	if want := (300*0.75 + 2*50e3/3600) / 10; math.Abs(burst-want) > 1e-9 { // 50,000 of the hour's messages are of other campaigns
+		t.Errorf("a burst needs %v environments, want %v", burst, want)
+	}
+	all := find(t, m.Needs(Plans[1].load()), most)
+	if want := (3300 + 250e3/3600.0) / 10; math.Abs(all.Need-want) > 1e-9 || all.Value != 510 {
+		t.Errorf("all agents need %v of %v environments, want %v of 510", all.Need, all.Value, want)
+	}
+	if fastest := find(t, m.Needs(Plans[3].load()), most); fastest.Value < fastest.Need*headroom {
+		t.Errorf("Load=100m reserves %v environments, %v are needed", fastest.Value, fastest.Need)
+	}
+	settings := m.Settings["1m"]
+	settings.Functions = maps.Clone(settings.Functions)
+	settings.Functions["send"] = Setting{Concurrency: 1} // sends 64 messages in 0.15 s
+	m.Settings = map[string]Settings{"1m": settings}
+	if got, want := m.mostEvents(Plans[1].load()), 64/0.15+250e3/3600; math.Abs(got-want) > 1e-9 {
+		t.Errorf("one process of send causes %v events a second, want %v", got, want)
+	}
+}
+
+// What those cause who watch campaigns is counted by hand: 300 tenants have two pages each and a program, which ask every 5
+// seconds. A mean campaign has ten batches.
+func TestNeeds_Watching(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	m.Metered = Metered{Batch: {Functions: map[string]Function{"send": {Calls: 1, Waits: 0, CPU: 0}}}}
+	l := Load{Plan: "1m", Day: 6e6, Calls: 1, PerCall: 2000, Tenants: 300, Hottest: 0.1, Batches: 600}
+	batches := 5 * 300.0 / 10 // of five days of the hottest tenant, in 10 s
+	for resource, want := range map[string]float64{
+		"API Gateway: pages of the dashboard":   120,
+		"API Gateway: reads of campaigns":       60,
+		"table campaigns, reads":                120*62.5 + 60*10 + batches,
+		"table outcomes, reads":                 60*10 + batches,
+		"recount of the hottest tenant":         batches,
+		"rows of the hottest tenant's campaign": 600 / 5.0,
+		"pause of all sending":                  m.concurrency(l)["send"] / 3,
+		"provider: messages a second":           2000,
+	} {
+		if got := find(t, m.Needs(l), resource); math.Abs(got.Need-want) > 1e-9 || want == 0 || got.Source == "" {
+			t.Errorf("%s: %v of %v (%s), want %v", got.Resource, got.Need, got.Value, got.Source, want)
+		}
+	}
+}
+
+// AWS raises the messages in flight of a standard queue, but not in Service Quotas.
+func TestLimits_MessagesInFlight(t *testing.T) {
+	t.Parallel()
+	n := find(t, model(t).Needs(Loads()[2]), "outcomes: messages in flight")
+	if n.Kind != Quota || !strings.Contains(n.Ask, "support request") || n.Service != "" || n.Value != 120_000 {
+		t.Errorf("the limit is %+v", n.Limit)
+	}
+}
+
+// An agent without a rate counts as what the processes of send send for one agent at 0.15 to 0.2 s a message.
+func TestPlans_AgentWithoutARate(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	sent := m.Settings["1m"].Functions["send"].Concurrency * metering.SendConcurrency
+	if fastest, slowest := sent/0.15, sent/0.2; campaign.UnlimitedRate > fastest || campaign.UnlimitedRate < slowest {
+		t.Errorf("an agent without a rate counts as %d messages a second, want %.0f to %.0f", campaign.UnlimitedRate, slowest, fastest)
+	}
+	for _, p := range Plans {
+		if p.AgentRate < p.Day*burstShare/(6*hour) || p.AgentRate > p.SendRate/6 {
+			t.Errorf("Load=%s: AgentRate %v sends a fifth of the day in %.1f hours, of SendRate %v", p.Name, p.AgentRate, p.Day*burstShare/p.AgentRate/hour, p.SendRate)
 		}
 	}
 }
@@ -119,7 +213,7 @@ var update = flag.Bool("update", false, "write the values of Load to template.ya
 // order is that of the template's mapping Loads.
 var order = []string{
 	"Events", "Outcomes", "Notify", "Release", "Send", "DispatchRate", "DispatchBurst", "TokenRate", "TokenBurst",
-	"LinkRate", "LinkBurst", "DollarsAnHour",
+	"LinkRate", "LinkBurst", "ReadRate", "ReadBurst", "DashboardRate", "DashboardBurst", "AgentRate", "SendRate", "DollarsAnHour",
 }
 
 // `go test ./localstack/lab/scale -run TestPlans_Published -update` writes both files.
@@ -179,7 +273,8 @@ func TestOperationsPage_Loads(t *testing.T) {
 	page := strings.ReplaceAll(string(text), ",", "")
 	for _, p := range Plans {
 		v := model(t).Values(p)
-		row := fmt.Sprintf(`(?m)^\| `+"`%s`"+`.*? \| %.0f \| %.0f \| (none|%.0f) \| %.0f dollars? an hour \|$`, p.Name, p.Day, p.Hour, v["Events"], v["DollarsAnHour"])
+		row := fmt.Sprintf(`(?m)^\| `+"`%s`"+`.*? \| %.0f \| %.0f \| (none|%.0f) \| %.0f \| %.0f \| %.0f dollars? an hour \|$`,
+			p.Name, p.Day, p.Hour, v["Events"], v["AgentRate"], v["SendRate"], v["DollarsAnHour"])
 		if !regexp.MustCompile(row).MatchString(page) {
 			t.Errorf("docs/operations.md has no row %s", row)
 		}
@@ -229,7 +324,7 @@ func TestNeeds_TemplateSettings(t *testing.T) {
 	for name, want := range map[string]Setting{
 		"send":     {Memory: 0.5, BatchSize: 5, Concurrency: 50},
 		"outcomes": {Memory: 0.5, BatchSize: 250, Window: 1, Concurrency: 15},
-		"events":   {Memory: 0.25, Concurrency: 100},
+		"events":   {Memory: 0.25, Concurrency: 510},
 	} {
 		if got := m.Settings["1m"].Functions[name]; got != want {
 			t.Errorf("settings of %s: got %+v, want %+v", name, got, want)
@@ -261,7 +356,7 @@ func TestPrint_SortedWithFirstMarked(t *testing.T) {
 	if err := m.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, ask := range []string{"lambda, Concurrent executions: 3000", "ssm, Parameter Store's higher throughput: 110", "table, outcomes: 5500"} {
+	for _, ask := range []string{"lambda, Concurrent executions: 5100", "ssm, Parameter Store's higher throughput: 110", "table, outcomes: 5500"} {
 		if !strings.Contains(out.String(), ask) {
 			t.Errorf("the printed loads do not ask for %s", ask)
 		}
@@ -281,15 +376,16 @@ func TestProofsPage_Figures(t *testing.T) {
 	m, loads := model(t), Loads()
 	_, section, _ := strings.Cut(string(text), "| resource | `Load=1m` |")
 	table, after, _ := strings.Cut(section, "\n\n")
-	rows := regexp.MustCompile(`(?m)^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (.+) \|$`).FindAllStringSubmatch(table, -1)
-	if len(rows) == 0 {
-		t.Fatal("docs/proofs.md has no table of limits")
+	rows := regexp.MustCompile(fmt.Sprintf(`(?m)^\| (.+?) \|((?: \d+ \|){%d}) (.+) \|$`, len(loads))).FindAllStringSubmatch(table, -1)
+	if len(rows) < 25 {
+		t.Fatalf("docs/proofs.md has %d rows of limits with a figure for each load", len(rows))
 	}
 	for _, row := range rows {
+		published := strings.Fields(strings.ReplaceAll(row[2], "|", ""))
 		for i, l := range loads {
 			n := find(t, m.Needs(l), row[1])
-			if want := fmt.Sprintf("%.0f", 100*n.Share()); row[2+i] != want || (row[7] == "no") != (n.Kind == Hard) {
-				t.Errorf("%s, %s: docs/proofs.md has %s and %q, the model %s and %s", row[1], l.Name, row[2+i], row[7], want, n.Kind)
+			if want := fmt.Sprintf("%.0f", 100*n.Share()); published[i] != want || (row[3] == "no") != (n.Kind == Hard) {
+				t.Errorf("%s, %s: docs/proofs.md has %s and %q, the model %s and %s", row[1], l.Name, published[i], row[3], want, n.Kind)
 			}
 		}
 	}
