@@ -86,8 +86,10 @@ func (d *cached) add(state campaign.BatchState) {
 	c := d.campaign()
 	c.BatchCount++
 	c.Batches = append(c.Batches, campaign.BatchProgress{
-		Batch: campaign.Batch{BatchRef: campaign.BatchRef{ID: d.id, BatchID: fmt.Sprint(c.BatchCount)}, Ordinal: c.BatchCount, Accepted: 1, Due: noon, State: state},
-		Head:  campaign.LedgerSummary{Counts: map[campaign.Outcome]int{campaign.OutcomeSent: 1}},
+		Batch: campaign.Batch{
+			BatchRef: campaign.BatchRef{ID: d.id, BatchID: fmt.Sprint(c.BatchCount)}, Ordinal: c.BatchCount, Accepted: 1, Due: noon, State: state,
+		},
+		Head: campaign.LedgerSummary{Counts: map[campaign.Outcome]int{campaign.OutcomeSent: 1}},
 	})
 }
 

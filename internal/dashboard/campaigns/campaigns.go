@@ -80,18 +80,18 @@ const Path = web.Root + "/campaigns"
 // Register serves the pages.
 func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	const one = Path + "/{campaignId}"
-	begun, overview := web.CampaignInPath(s.begun), web.CampaignInPath(s.overview)
+	begun := web.CampaignInPath(s.begun)
 	ui.Get(mux, Path, web.RoleViewer, s.list)
-	ui.Get(mux, one, web.RoleViewer, web.With(overview, s.show))
+	ui.Get(mux, one, web.RoleViewer, web.With(s.shown, s.show))
 	ui.Get(mux, one+"/row", web.RoleViewer, web.With(web.CampaignInPath(s.current), showRow))
 	ui.Get(mux, one+"/messages", web.RoleViewer, s.messages)
 	ui.Post(mux, one+"/messages", web.RoleViewer, s.findMessages) // POST: access logs contain URLs, but no phone number
-	ui.Get(mux, one+"/optouts", web.RoleViewer, web.With(overview, s.optOuts))
-	ui.Get(mux, one+"/replies", web.RoleViewer, web.With(overview, s.replies))
-	ui.Get(mux, one+"/waves", web.RoleViewer, web.With(overview, s.waveReactions))
-	ui.Post(mux, one+"/waves", web.RoleAuthor, web.With(overview, s.openWave))
-	ui.Get(mux, one+"/waves/stop", web.RoleAuthor, web.With(overview, s.askStop))
-	ui.Get(mux, one+"/compared", web.RoleViewer, web.With(overview, s.compared))
+	ui.Get(mux, one+"/optouts", web.RoleViewer, web.With(s.shown, s.optOuts))
+	ui.Get(mux, one+"/replies", web.RoleViewer, web.With(s.shown, s.replies))
+	ui.Get(mux, one+"/waves", web.RoleViewer, web.With(s.shown, s.waveReactions))
+	ui.Post(mux, one+"/waves", web.RoleAuthor, web.With(s.shown, s.openWave))
+	ui.Get(mux, one+"/waves/stop", web.RoleAuthor, web.With(s.shown, s.askStop))
+	ui.Get(mux, one+"/compared", web.RoleViewer, web.With(s.shown, s.compared))
 	ui.Get(mux, one+"/cancel", web.RoleAuthor, web.With(begun, s.askCancel))
 	ui.Post(mux, one+"/cancel", web.RoleAuthor, web.With(begun, s.cancel))
 	ui.Get(mux, one+"/pause", web.RoleAuthor, web.With(s.pausable, s.askPause))
@@ -116,17 +116,16 @@ func (s *Pages) begun(ctx context.Context, id campaign.ID) (campaign.Campaign, e
 }
 
 const (
-	// largeFrom is the number of batches from which an overview is cached: it reads two
-	// rows per batch.
-	largeFrom = 50
-	largeFor  = 10 * time.Second
-	maxLarge  = 20 // overviews, of at most a megabyte each
+	// largeFrom is the number of batches from which an overview is kept for the parts of a page: it reads two rows per
+	// batch. manyFrom is the number from which it is kept longer, and for pages too.
+	largeFrom, manyFrom = 2, 50
+	largeFor, manyFor   = 3 * time.Second, 10 * time.Second
+	maxLarge            = 20 // overviews, of at most a megabyte each
 )
 
-// overview returns the overview of a campaign. It is up to largeFor old if the campaign
-// is large.
+// overview returns the overview of a campaign for a page. It is up to manyFor old if the campaign has many batches.
 func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
-	if c, ok := s.large.Peek(id, s.Now(), largeFor); ok {
+	if c, ok := s.large.Peek(id, s.Now(), manyFor); ok && len(c.Batches) >= manyFrom {
 		return c, nil
 	}
 	c, err := s.Store.Overview(ctx, id)
@@ -134,6 +133,22 @@ func (s *Pages) overview(ctx context.Context, id campaign.ID) (campaign.Campaign
 		s.large.Put(id, c, s.Now(), maxLarge)
 	}
 	return c, err
+}
+
+// recent returns the overview of a campaign for a part of a page. It can be up to largeFor old.
+func (s *Pages) recent(ctx context.Context, id campaign.ID) (campaign.Campaign, error) {
+	if c, ok := s.large.Peek(id, s.Now(), largeFor); ok {
+		return c, nil
+	}
+	return s.overview(ctx, id)
+}
+
+// shown returns the overview of the campaign in the path.
+func (s *Pages) shown(p *web.Page) (campaign.Campaign, error) {
+	if p.Partial() {
+		return web.CampaignInPath(s.recent)(p)
+	}
+	return web.CampaignInPath(s.overview)(p)
 }
 
 func pathOf(c campaign.Campaign) string { return web.CampaignPath(c.CampaignID) }

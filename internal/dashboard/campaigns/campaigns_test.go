@@ -226,7 +226,7 @@ func TestCampaign_Progress(t *testing.T) {
 			t.Errorf("the page does not say %q:\n%s", want, a.Text())
 		}
 	}
-	for _, want := range []string{`hx-trigger="every 2s"`, `<noscript><meta http-equiv="refresh"`, webtest.Base + "/api/v1/error-files/" + b.ErrorFile} {
+	for _, want := range []string{`hx-trigger="every 5s"`, `<noscript><meta http-equiv="refresh"`, webtest.Base + "/api/v1/error-files/" + b.ErrorFile} {
 		if !strings.Contains(a.Body, want) {
 			t.Errorf("the page has no %s", want)
 		}
@@ -266,8 +266,8 @@ func TestCampaign_RefreshesUntilCompleted(t *testing.T) {
 	b := d.running("Natal")
 	reader := d.admin()
 	reader.Header.Set("HX-Request", "true")
-	update := pathOf(b) + "?was=sending"
-	if a := reader.Get(pathOf(b)); strings.Contains(a.Body, "<html") || !strings.Contains(a.Body, `hx-get="`+update+`"`) ||
+	update := fmt.Sprintf("%s?opened=%d&was=sending", pathOf(b), noon.Unix())
+	if a := reader.Get(pathOf(b)); strings.Contains(a.Body, "<html") || !strings.Contains(a.Body, `hx-get="`+html.EscapeString(update)+`"`) ||
 		!strings.Contains(a.Body, "<title>Natal – Sending") {
 		t.Errorf("the part of the page that changes is:\n%s", a.Body)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -30,6 +31,7 @@ type row struct {
 	Template          string          // name of the first batch's template, "" if it no longer exists
 	content.Thumbnail                 // of the current version of the template
 	Load              bool            // the page requests the row, because its results are missing or old
+	now               time.Time       // when the row was read
 }
 
 // When returns when the campaign goes or went. Before its first message goes, that is within the sending hours.
@@ -71,19 +73,26 @@ type rowView struct {
 	*web.Page
 
 	Row row
+	now time.Time
 }
 
-func (r row) View(p *web.Page) rowView { return rowView{p, r} }
+// View returns the row as a part of a page.
+func (r row) View(p *web.Page) rowView { return rowView{p, r, r.now} }
 
 // Every returns the interval in which the row requests itself, "" for never.
-func (r row) Every() string {
-	switch {
+func (v rowView) Every() string {
+	switch r := v.Row; {
 	case r.Status == campaign.StatusSending && r.Batches <= insight.SmallCampaign && r.Unanswered == 0:
-		return "10s"
+		return written(2*fast, v.Page, v.now)
 	case r.Status == campaign.StatusSending, sendsLater(r.Status):
-		return "60s"
+		return written(slowest, v.Page, v.now)
 	}
 	return ""
+}
+
+// Opened returns the parameter with which the row requests itself.
+func (v rowView) Opened() string {
+	return opened + "=" + strconv.FormatInt(openedAt(v.Page, v.now).Unix(), 10)
 }
 
 // Taps returns the rate of messages with a tapped suggestion or, without suggestions that count
@@ -123,7 +132,7 @@ func (s *Pages) rows(
 
 func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored insight.Results) row {
 	messages := standing.Accepted + standing.Submission.NotAccepted()
-	r := row{Listed: c, Results: stored, Messages: messages, Status: s.known(standing), Load: true}
+	r := row{Listed: c, Results: stored, Messages: messages, Status: s.known(standing), Load: true, now: s.Now()}
 	switch {
 	case stored.Current(standing, s.Now()):
 		r.Status, r.Load = stored.Status, false

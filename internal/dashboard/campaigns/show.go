@@ -143,6 +143,7 @@ func (s *Pages) showWith(p *web.Page, status int, c campaign.Campaign, form wave
 	if err := s.addWaves(p, &v, form); err != nil {
 		return err
 	}
+	v.Every = v.interval(p, s.Now())
 	if err := s.complete(p, c, &v); err != nil {
 		return err
 	}
@@ -153,12 +154,12 @@ func (s *Pages) showWith(p *web.Page, status int, c campaign.Campaign, form wave
 	if v.Message, err = s.message(p, c, v.Notes); err != nil {
 		return err
 	}
-	v.Self = selfOf(p, v.state(), v.Message != nil && v.Message.Noted)
+	v.Self = selfOf(p, s.Now(), v.state(), v.Message != nil && v.Message.Noted)
 	if v.Every != "" && !v.Waves.asks() {
 		p.Refresh = 10 // seconds, for browsers without scripts
 	}
 	if len(c.Batches) > insight.SmallCampaign { // for lists without a script
-		s.reader().Keep(p.R.Context(), c.ID, insight.ResultsOf(c, s.Now().Add(-largeFor)))
+		s.reader().Keep(p.R.Context(), c.ID, insight.ResultsOf(c, s.Now().Add(-manyFor)))
 	}
 	return p.RenderStatus(status, "", "campaigns_show.html", v)
 }
@@ -166,7 +167,7 @@ func (s *Pages) showWith(p *web.Page, status int, c campaign.Campaign, form wave
 // complete adds what the rows of the campaign do not have.
 func (s *Pages) complete(p *web.Page, c campaign.Campaign, v *view) (err error) {
 	ctx, notes := p.R.Context(), !p.Partial() || p.Query(noted) != ""
-	v.Self, v.Changed, v.Details = selfOf(p, v.state(), notes), p.Query("was") != v.state(), p.R.URL.Query().Has("batches")
+	v.Self, v.Changed, v.Details = selfOf(p, s.Now(), v.state(), notes), p.Query("was") != v.state(), p.R.URL.Query().Has("batches")
 	if err := s.nameTemplates(ctx, v); err != nil {
 		return err
 	}
@@ -197,9 +198,10 @@ func (v view) state() string {
 const noted = "noted"
 
 // selfOf returns the URL from which the page updates itself.
-func selfOf(p *web.Page, state string, notes bool) string {
+func selfOf(p *web.Page, now time.Time, state string, notes bool) string {
 	q := p.R.URL.Query()
 	q.Set("was", state)
+	q.Set(opened, strconv.FormatInt(openedAt(p, now).Unix(), 10))
 	if q.Del(noted); notes {
 		q.Set(noted, "1")
 	}
@@ -219,7 +221,6 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 			reasons[reason] += n
 		}
 	}
-	v.Every = every(v.Status, v.Pending)
 	v.Funnel = funnel(v.Sum)
 	v.addLosses(reasons)
 	v.CanCancel = v.Status != campaign.StatusCompleted && (c.CancelledAt.IsZero() || !c.Revoke && revocable(c))
@@ -232,19 +233,6 @@ func newView(c campaign.Campaign, after int, now time.Time) view {
 	v.Chart = newChart(c.Batches, v.Sum, now)
 	v.page(after, now)
 	return v
-}
-
-// every returns the interval in which the page of a campaign updates itself, "" for never.
-func every(s campaign.Status, pending int) string {
-	switch {
-	case s == campaign.StatusSending:
-		return "2s"
-	case s == insight.StatusHolding && pending == 0:
-		return "60s"
-	case sendsLater(s):
-		return "10s"
-	}
-	return ""
 }
 
 // addLosses adds the messages that were not delivered, most frequent reason first: those that were sent, those that lists

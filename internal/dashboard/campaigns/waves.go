@@ -96,7 +96,6 @@ func (v *view) seeOpened(sub *submission.Submission) {
 		return
 	}
 	v.Status, v.Sum.Status = campaign.StatusSending, campaign.StatusSending
-	v.Every = every(v.Status, v.Pending)
 }
 
 // newWaves returns the waves of a campaign. all are its results.

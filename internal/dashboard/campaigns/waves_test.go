@@ -133,7 +133,7 @@ func TestWaves_Page(t *testing.T) {
 		"A onda 2 tem 3.000 pessoas.", "Delas, 4 tinham pedido para não receber ou estavam em uma lista de bloqueio", "Depois dela, 6.000 pessoas continuam esperando.",
 		"Abrir a onda 2 (3.000 pessoas)", "Parar de vez: Descartar o resto · Cancelar campanha Descartar o resto não muda as ondas que já foram abertas.")
 	says(t, "the page", a.Body, "<title>Natal – Aguarda decisão: onda 2 de 3", `hx-trigger="every 60s"`, `hx-get="`+w.path()+`/waves" hx-trigger="load"`)
-	for _, no := range []string{"every 2s", `http-equiv="refresh"`, "Preço, se"} {
+	for _, no := range []string{"every 5s", `http-equiv="refresh"`, "Preço, se"} {
 		if strings.Contains(a.Body, no) {
 			t.Errorf("the page has %q", no)
 		}
@@ -225,7 +225,7 @@ func TestWaves_Open(t *testing.T) {
 	w.rows(t, a, map[string]string{
 		"wave-2": "Onda 2 3.000 Em envio aberta em 21/11/2037 12:00 author@example.com “" + reason + "” antes do fim da pausa – – – –", "wave-3": "Onda 3 6.000 Não aberta – – – –",
 	})
-	says(t, "the page", a.Body, "<title>Natal – Em envio", `hx-trigger="every 2s"`)
+	says(t, "the page", a.Body, "<title>Natal – Em envio", `hx-trigger="every 5s"`)
 	if strings.Contains(a.Text(), "Aguarda decisão") || strings.Contains(a.Body, `name="reason"`) {
 		t.Errorf("the page asks for a wave that is open:\n%s", a.Text())
 	}

@@ -91,6 +91,16 @@ addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (answer.querySelector("details[id]")) detail.serverResponse = (answer.querySelector("title")?.outerHTML ?? "") + answer.body.innerHTML;
 });
 
+// A page that nobody sees does not update itself. It does at once when it is shown again.
+const updating = '[hx-trigger^="every "]';
+addEventListener("htmx:beforeRequest", (event) => {
+  if (document.hidden && event.target.matches(updating)) event.preventDefault();
+});
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden || !window.htmx) return;
+  for (const part of document.querySelectorAll(updating)) htmx.ajax("GET", part.getAttribute("hx-get"), { source: part, target: part, swap: "outerHTML" });
+});
+
 // A button "do" changes the parts of its form. With htmx, only the form is replaced.
 document.addEventListener("submit", (event) => {
   const { submitter: button, target: form } = event;
