@@ -246,23 +246,23 @@ func TestPreflight(t *testing.T) {
 	}{
 		"concurrency 10": {
 			&account{concurrency: 10, unreserved: 10}, "production", nil, false,
-			[]string{"10 functions at once", "any load needs 230", "ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions)"},
+			[]string{"10 functions at once", "any load needs 260", "ask for 1,000 in Service Quotas (AWS Lambda, Concurrent executions)"},
 		},
 		"concurrency 10, no reservation": {
 			&account{concurrency: 10, unreserved: 10}, "production",
 			complete("Load=small"),
 			false,
-			[]string{"any load needs 230"},
+			[]string{"any load needs 260"},
 		},
-		"concurrency 229, staging": {
-			&account{concurrency: 229, unreserved: 229}, "staging", nil, false, []string{"229 functions at once", "any load needs 230"},
+		"concurrency 259, staging": {
+			&account{concurrency: 259, unreserved: 259}, "staging", nil, false, []string{"259 functions at once", "any load needs 260"},
 		},
-		"concurrency 230, no reservation": {
-			&account{concurrency: 230, unreserved: 230}, "production", complete("Load=small"), true,
-			[]string{"ConcurrencyAlarm fires at 80% of 1,000, and Lambda lets this account run 230", "can hold the production stack"},
+		"concurrency 260, no reservation": {
+			&account{concurrency: 260, unreserved: 260}, "production", complete("Load=small"), true,
+			[]string{"ConcurrencyAlarm fires at 80% of 1,000, and Lambda lets this account run 260", "can hold the production stack"},
 		},
-		"concurrency 250, others reserve": {
-			&account{concurrency: 250, unreserved: 150}, "staging", []string{"Load=1m"}, false, []string{"reserves 510", `"Load=small"`, "[staging.deploy.parameters]"},
+		"concurrency 600, others reserve": {
+			&account{concurrency: 600, unreserved: 150}, "staging", []string{"Load=1m"}, false, []string{"reserves 510", `"Load=small"`, "[staging.deploy.parameters]"},
 		},
 		"load of 10 million": {
 			&account{concurrency: 1000, unreserved: 1000}, "production",
@@ -424,7 +424,7 @@ func TestPreflight(t *testing.T) {
 			&account{concurrency: 1000, unreserved: 1000}, "production", []string{page, ticket, vault}, true, []string{"AWS Backup does not copy tables", "DynamoDB=true"},
 		},
 		"deployed reservation, omitted in samconfig": {
-			&account{concurrency: 230, unreserved: 100, stack: "UPDATE_COMPLETE", parameters: map[string]string{"Load": "small"}},
+			&account{concurrency: 260, unreserved: 100, stack: "UPDATE_COMPLETE", parameters: map[string]string{"Load": "small"}},
 			"production",
 			complete("-Load"),
 			true,
