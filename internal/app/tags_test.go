@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,9 +34,9 @@ func TestTemplate_Tags(t *testing.T) {
 		if slices.Contains(untagged, kind) || kind == "AWS::Serverless::Function" { // which has those of Globals
 			continue
 		}
-		service := ""
+		var service string
 		for _, of := range []string{"Tags", "UserPoolTags", "BackupVaultTags", "BackupPlanTags"} {
-			service += serviceIn(member(properties, of))
+			service = cmp.Or(service, serviceIn(member(properties, of)))
 		}
 		if service != "campaign-dispatch" {
 			t.Errorf("%s of the type %s has the service %q", name, kind, service)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -87,7 +88,7 @@ func (d *cached) add(state campaign.BatchState) {
 	c.BatchCount++
 	c.Batches = append(c.Batches, campaign.BatchProgress{
 		Batch: campaign.Batch{
-			BatchRef: campaign.BatchRef{ID: d.id, BatchID: fmt.Sprint(c.BatchCount)}, Ordinal: c.BatchCount, Accepted: 1, Due: noon, State: state,
+			BatchRef: campaign.BatchRef{ID: d.id, BatchID: strconv.Itoa(c.BatchCount)}, Ordinal: c.BatchCount, Accepted: 1, Due: noon, State: state,
 		},
 		Head: campaign.LedgerSummary{Counts: map[campaign.Outcome]int{campaign.OutcomeSent: 1}},
 	})
@@ -96,7 +97,7 @@ func (d *cached) add(state campaign.BatchState) {
 func (d *cached) get(suffix string) (status int, body string) {
 	d.t.Helper()
 	w := httptest.NewRecorder()
-	d.mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/external/campaigns/"+suffix, nil))
+	d.mux.ServeHTTP(w, httptest.NewRequestWithContext(d.t.Context(), http.MethodGet, "/api/v1/external/campaigns/"+suffix, nil))
 	text, err := io.ReadAll(w.Result().Body)
 	if err != nil {
 		d.t.Fatal(err)

@@ -26,21 +26,24 @@ func (byHeader) Authorize(r *http.Request, _, _ string) (accesstoken.Claims, err
 
 // limited is a route behind the limit of the template, with a clock of its own.
 type limited struct {
+	t     *testing.T
 	now   time.Time
 	limit *query.ReadLimit
 }
 
-func newLimited(rate int) *limited {
-	l := &limited{now: noon}
+func newLimited(t *testing.T, rate int) *limited {
+	t.Helper()
+	l := &limited{t: t, now: noon}
 	l.limit = &query.ReadLimit{Tokens: byHeader{}, Limit: acceptance.CallLimit{Rate: rate, Burst: rate}, Now: func() time.Time { return l.now }}
 	return l
 }
 
 func (l *limited) call(method, tenant string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, "/api/v1/external/campaigns/x", nil)
+	l.t.Helper()
+	r := httptest.NewRequestWithContext(l.t.Context(), method, "/api/v1/external/campaigns/x", nil)
 	r.Header.Set("Tenant", tenant)
 	answer := httptest.NewRecorder()
-	httpapi.HandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+	httpapi.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) error {
 		_, err := l.limit.Authorize(r, "", "")
 		return err
 	}).ServeHTTP(answer, r)
@@ -49,7 +52,7 @@ func (l *limited) call(method, tenant string) *httptest.ResponseRecorder {
 
 func TestReadLimit(t *testing.T) {
 	t.Parallel()
-	l := newLimited(20)
+	l := newLimited(t, 20)
 	for i := range 20 {
 		if got := l.call(http.MethodGet, "a"); got.Code != http.StatusOK {
 			t.Fatalf("read %d at once: %d", i+1, got.Code)
@@ -82,7 +85,7 @@ func TestReadLimit(t *testing.T) {
 // Ten clients of a tenant that poll each second, and a client that reads at the rate, never meet the limit.
 func TestReadLimit_Polls(t *testing.T) {
 	t.Parallel()
-	l := newLimited(20)
+	l := newLimited(t, 20)
 	for second := range 600 {
 		for range 10 {
 			if code := l.call(http.MethodGet, "polls").Code; code != http.StatusOK {
@@ -100,7 +103,7 @@ func TestReadLimit_Polls(t *testing.T) {
 
 func TestReadLimit_None(t *testing.T) {
 	t.Parallel()
-	l := newLimited(0)
+	l := newLimited(t, 0)
 	for range 100 {
 		if code := l.call(http.MethodGet, "a").Code; code != http.StatusOK {
 			t.Fatal(code)
@@ -111,7 +114,7 @@ func TestReadLimit_None(t *testing.T) {
 // Reads of many tenants at once keep their limits, as long as there is room for them.
 func TestReadLimit_ManyTenants(t *testing.T) {
 	t.Parallel()
-	l := newLimited(20)
+	l := newLimited(t, 20)
 	for range 21 {
 		l.call(http.MethodGet, "first")
 	}

@@ -38,6 +38,7 @@ func newUpdating(t *testing.T, every string) *updating {
 	mux.HandleFunc("GET /own.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
 		_, _ = fmt.Fprint(w, `addEventListener("htmx:beforeRequest", () => { document.body.dataset.asked = Number(document.body.dataset.asked ?? 0) + 1; });
+addEventListener("htmx:load", () => { document.body.dataset.ready = ""; });
 window.hide = (hidden) => {
   Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
   document.body.dataset.asked = 0;
@@ -67,6 +68,6 @@ func TestUpdates_HiddenTab(t *testing.T) {
 	b.run("show the page", hide(false), chromedp.WaitVisible(fmt.Sprintf(`//div[@id="live" and number(.) >= %d]`, answers+2)))
 
 	rarely := newUpdating(t, "10h")
-	b.run("hide and show", chromedp.Navigate(rarely.URL), chromedp.WaitVisible(`#live`), hide(true), hide(false),
+	b.run("hide and show", chromedp.Navigate(rarely.URL), chromedp.WaitVisible(`body[data-ready] #live`), hide(true), hide(false),
 		chromedp.WaitVisible(`//div[@id="live" and .="1"]`))
 }

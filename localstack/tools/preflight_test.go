@@ -344,7 +344,9 @@ func TestPreflight(t *testing.T) {
 			&account{concurrency: 1000, unreserved: 1000, stack: "UPDATE_COMPLETE", domainOf: "own-UserPool"}, "staging", nil, true, []string{"can hold"},
 		},
 		"no topic of alarms": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{"NoCopies=yes"}, false,
+			&account{concurrency: 1000, unreserved: 1000}, "production",
+			[]string{"NoCopies=yes"},
+			false,
 			[]string{"alarms have no recipient", "PageTopicArn and TicketTopicArn of [production.deploy.parameters]"},
 		},
 		"no topic of pages": {
@@ -360,7 +362,8 @@ func TestPreflight(t *testing.T) {
 			&account{concurrency: 1000, unreserved: 1000, topicMissing: true}, "production", complete(), false, []string{"NotFound", "PageTopicArn"},
 		},
 		"topic in another region": {
-			&account{concurrency: 1000, unreserved: 1000}, "production", []string{page, strings.ReplaceAll(ticket, "sa-east-1", "us-east-1"), "NoCopies=yes"},
+			&account{concurrency: 1000, unreserved: 1000}, "production",
+			[]string{page, strings.ReplaceAll(ticket, "sa-east-1", "us-east-1"), "NoCopies=yes"},
 			false,
 			[]string{"not in sa-east-1", "TicketTopicArn"},
 		},

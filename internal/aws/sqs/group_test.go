@@ -44,7 +44,7 @@ func TestQueue_Trace(t *testing.T) {
 		},
 	} {
 		queue, said := newQueue(t)
-		ctx := context.WithValue(t.Context(), "x-amzn-trace-id", header) //nolint:staticcheck // the key of aws-lambda-go
+		ctx := context.WithValue(t.Context(), "x-amzn-trace-id", header) //nolint:staticcheck,revive // the key of aws-lambda-go
 		if err := queue.Send(ctx, "", []byte("1"), 0); err != nil {
 			t.Fatal(err)
 		}

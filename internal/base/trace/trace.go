@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -100,12 +101,7 @@ type notes struct {
 func (n *notes) add(b batch) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, known := range n.batches {
-		if known == b {
-			return
-		}
-	}
-	if len(n.batches) < maxBatches {
+	if len(n.batches) < maxBatches && !slices.Contains(n.batches, b) {
 		n.batches = append(n.batches, b)
 	}
 }

@@ -19,7 +19,7 @@ const sampled = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad
 // under returns the context of a call with the header of a trace, as aws-lambda-go makes it.
 func under(t *testing.T, header string) context.Context {
 	t.Helper()
-	return context.WithValue(t.Context(), "x-amzn-trace-id", header) //nolint:staticcheck // the key of aws-lambda-go
+	return context.WithValue(t.Context(), "x-amzn-trace-id", header) //nolint:staticcheck,revive // the key of aws-lambda-go
 }
 
 // sentBy returns what a call sends to the daemon.

@@ -286,7 +286,7 @@ func TestList_IntervalOfOldTab(t *testing.T) {
 		every string
 	}{{0, "10s"}, {14 * time.Minute, "10s"}, {16 * time.Minute, "15s"}, {61 * time.Minute, "60s"}} {
 		d.later = step.later
-		if next = row.FindStringSubmatch(part.Get(html.UnescapeString(next[1])).Body); next == nil || next[2] != step.every {
+		if next = row.FindStringSubmatch(part.Get(html.UnescapeString(next[1])).Body); len(next) == 0 || next[2] != step.every {
 			t.Fatalf("after %v the row has %v, want every %s", step.later, next, step.every)
 		}
 	}

@@ -71,7 +71,7 @@ func TestRecount_CutOff(t *testing.T) {
 	t.Parallel()
 	const campaigns = 130
 	at := time.Unix(0, 0).Add(1000 * time.Minute)
-	tenants := turnOf(t, at, manyTenants(1000))[:2]
+	tenants := turnOf(t, at, manyTenants())[:2]
 	whole := newMemory().books(tenants, campaigns)
 	calls := whole.cut(-1, false)
 	if err := whole.call(t, at); err != nil {
@@ -122,7 +122,7 @@ func (m *memory) window(tenant string) map[string]campaign.DayCounts {
 func TestRecount_KeepsProgress(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(0, 0).Add(1000 * time.Minute)
-	tenants := turnOf(t, at, manyTenants(1000))[:1]
+	tenants := turnOf(t, at, manyTenants())[:1]
 	m := newMemory().books(tenants, 3_000)
 	const lists = 45 // chunks are read
 	seen := 0
@@ -152,7 +152,7 @@ func TestRecount_KeepsProgress(t *testing.T) {
 func TestRecount_NothingToDo(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(0, 0).Add(1000 * time.Minute)
-	m := newMemory().books(turnOf(t, at, manyTenants(1000))[:1], 10)
+	m := newMemory().books(turnOf(t, at, manyTenants())[:1], 10)
 	for range 3 {
 		if err := m.call(t, at); err != nil || m.saves != 0 {
 			t.Fatalf("%d writes of the cursor, %v", m.saves, err)
@@ -177,7 +177,7 @@ func TestRecount_NothingToDo(t *testing.T) {
 // whose first chunk takes longer than a call, delays the others for three calls.
 func TestRecount_NoTenantIsStarved(t *testing.T) {
 	t.Parallel()
-	at, all := time.Unix(0, 0).Add(1000*time.Minute), manyTenants(1000)
+	at, all := time.Unix(0, 0).Add(1000*time.Minute), manyTenants()
 	var turns []string
 	for minute := range 3 {
 		turns = append(turns, turnOf(t, at.Add(time.Duration(minute)*time.Minute), all)...)

@@ -2,7 +2,7 @@ package recount_test
 
 import (
 	"crypto/rand"
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -47,7 +47,7 @@ func (m *memory) old(tenant string, n int) {
 func TestTenant_RowsOfOldCampaigns(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{5_000, 50_000} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
 			m := newMemory("tenant")
 			for i := range n {

@@ -110,7 +110,7 @@ func (m *memory) ListCampaigns(ctx context.Context, tenant, after string, limit 
 	defer m.mu.Unlock()
 	all, at := m.campaigns[tenant], 0
 	if after != "" {
-		found := false
+		var found bool
 		if at, found = slices.BinarySearchFunc(all, after, later); found {
 			at++
 		}
@@ -260,9 +260,9 @@ func turnOf(t *testing.T, at time.Time, tenants []string) []string {
 	return m.counted
 }
 
-// manyTenants returns the IDs of n tenants.
-func manyTenants(n int) []string {
-	ids := make([]string, n)
+// manyTenants returns the IDs of 1,000 tenants.
+func manyTenants() []string {
+	ids := make([]string, 1000)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("tenant-%04d", i)
 	}

@@ -196,7 +196,7 @@ func (r *race) left(t *testing.T) bool {
 func TestTenant_Races(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(0, 0).Add(1000 * time.Minute)
-	tenant := turnOf(t, at, manyTenants(1000))[0]
+	tenant := turnOf(t, at, manyTenants())[0]
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()

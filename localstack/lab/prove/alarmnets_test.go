@@ -68,7 +68,7 @@ func (s *safetyNets) turn(t *testing.T) measured {
 }
 
 // Each safety net of sweep is switched off in turn: its alarm fires, and no other. Nets without work turn.
-func TestTemplate_SafetyNets(t *testing.T) { //nolint:paralleltest // it sets a variable of the process
+func TestTemplate_SafetyNets(t *testing.T) {
 	t.Setenv("STACK", stackName)
 	off := errors.New("switched off")
 	var silence []alarm
@@ -81,7 +81,7 @@ func TestTemplate_SafetyNets(t *testing.T) { //nolint:paralleltest // it sets a 
 	if len(silence) != len(sweep.Nets())+1 {
 		t.Errorf("%d alarms of silence, want one for each of %v and one for sweep", len(silence), sweep.Nets())
 	}
-	for name, test := range map[string]struct {
+	for name, test := range map[string]struct { //nolint:paralleltest // the test sets a variable of the process
 		nets safetyNets
 		want []string
 	}{

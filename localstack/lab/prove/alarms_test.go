@@ -224,7 +224,7 @@ func (p properties) alarm(name string, resolve func(yaml.Node) string) (alarm, e
 		a.terms[id] = term{series{m.Namespace, m.MetricName, strings.Join(of, "/")}, statistic}
 	}
 	for _, m := range p.Metrics {
-		if query := ofEach.FindStringSubmatch(m.Expression); query != nil && query[3] == query[4] {
+		if query := ofEach.FindStringSubmatch(m.Expression); len(query) > 0 && query[3] == query[4] {
 			a.terms["value"] = term{series{query[2], query[1], query[3]}, "Sum"}
 			continue
 		}

@@ -133,7 +133,9 @@ var forgedWaves = []url.Values{
 	{"wave": {"99"}, "reason": {"r"}, "early": {"yes"}},
 	{"wave": {"2 3"}, "reason": {"r"}, "early": {"yes"}},
 	{"wave": {""}, "reason": {"r"}, "early": {"yes"}},
-	{"wave": {"2"}, "reason": {" "}, "early": {"yes"}}, {"wave": {"2"}, "reason": {"r"}}, {"wave": {"2"}, "reason": {"r"}, "early": {"no"}},
+	{"wave": {"2"}, "reason": {" "}, "early": {"yes"}},
+	{"wave": {"2"}, "reason": {"r"}},
+	{"wave": {"2"}, "reason": {"r"}, "early": {"no"}},
 }
 
 // wavesCaller is who sends forms of waves, with the answers that it may get.
