@@ -58,7 +58,7 @@ func (a *answers) keep(k asked, one answer) {
 
 // standingOf returns what a campaign's summary has if nothing but outcomes changed since it was read. known is false for
 // a campaign that can change without a change of its summary: one of its batches is not released, and can get another
-// time, or it is cancelled.
+// time, or it is cancelled. A campaign of one batch is read again: that costs little more than its summary.
 func standingOf(c campaign.Campaign) (s campaign.Summary, known bool) {
 	s = campaign.Summary{Batches: c.BatchCount, Moves: c.Move.Revision, PausedAt: c.PausedAt, Submission: c.Submission}
 	for _, b := range c.Batches {
@@ -69,7 +69,7 @@ func standingOf(c campaign.Campaign) (s campaign.Summary, known bool) {
 			s.Completed++
 		}
 	}
-	return s, c.CancelledAt.IsZero()
+	return s, c.CancelledAt.IsZero() && len(c.Batches) > 1
 }
 
 // unchanged reports whether a campaign's summary is the one that an answer was made of.

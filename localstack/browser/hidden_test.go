@@ -67,7 +67,7 @@ func TestUpdates_HiddenTab(t *testing.T) {
 	}
 	b.run("show the page", hide(false), chromedp.WaitVisible(fmt.Sprintf(`//div[@id="live" and number(.) >= %d]`, answers+2)))
 
-	rarely := newUpdating(t, "10h")
+	rarely := newUpdating(t, "600m")
 	b.run("hide and show", chromedp.Navigate(rarely.URL), chromedp.WaitVisible(`body[data-ready] #live`), hide(true), hide(false),
 		chromedp.WaitVisible(`//div[@id="live" and .="1"]`))
 }
