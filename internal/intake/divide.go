@@ -38,13 +38,7 @@ type waiting struct {
 
 // add adds a line. seen are the numbers of the parts.
 func (w *waiting) add(l waitingLine, seen map[uint64]struct{}) {
-	if l.Number != 0 {
-		_, before := seen[l.Number]
-		_, here := w.numbers[l.Number]
-		l.repeated = before || here
-		w.numbers[l.Number] = struct{}{}
-	}
-	if !l.repeated {
+	if l.repeated = repeats(l.Number, seen, w.numbers); !l.repeated {
 		w.kept++
 	}
 	w.lines = append(w.lines, l)

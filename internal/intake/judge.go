@@ -57,17 +57,10 @@ func (r *reader) judge(ctx context.Context, next submission.Submission, w *waiti
 // separateWaiting returns the messages of waiting lines, and divides them into those kept and those repeated.
 func (r *reader) separateWaiting(w *waiting) (lines part, s *separated) {
 	lines = make(part, len(w.lines))
-	s = &separated{reader: r, kept: make(part, 0, w.kept)}
+	s = &separated{kept: make(part, 0, w.kept)}
 	for n, l := range w.lines {
 		lines[n] = r.messageOf(l)
-		if l.repeated {
-			s.repeated = append(s.repeated, lines[n])
-			continue
-		}
-		s.kept = append(s.kept, lines[n])
-		if l.Number != 0 {
-			s.people++
-		}
+		s.put(lines[n], l.repeated)
 	}
 	return lines, s
 }
@@ -75,11 +68,11 @@ func (r *reader) separateWaiting(w *waiting) (lines part, s *separated) {
 // separate divides the lines without a fault into those kept and those repeated. If free is true, another
 // line of a number can take the place of one with a fault.
 func (r *reader) separate(lines part, faulty map[int]bool, free bool) *separated {
-	s := r.newSeparated()
+	s := &separated{numbers: map[uint64]struct{}{}}
 	for _, m := range lines {
 		switch {
 		case !faulty[m.Line]:
-			s.add(m)
+			s.put(m, repeats(m.Number, r.seen, s.numbers))
 		case m.Number != 0 && !free:
 			s.numbers[m.Number] = struct{}{}
 		}
@@ -201,30 +194,33 @@ func addGeneral(f *submission.Findings, v dispatch.Verdict) {
 
 // separated are lines to keep, and those whose number an earlier line has.
 type separated struct {
-	reader   *reader
 	numbers  map[uint64]struct{}
 	kept     part
 	repeated part
 	people   int // of kept, to valid numbers
 }
 
-func (r *reader) newSeparated() *separated {
-	return &separated{reader: r, numbers: map[uint64]struct{}{}}
-}
-
-func (s *separated) add(m submission.Message) {
-	if m.Number == 0 {
-		s.kept = append(s.kept, m)
-		return
-	}
-	_, before := s.reader.seen[m.Number]
-	if _, here := s.numbers[m.Number]; before || here {
+func (s *separated) put(m submission.Message, repeated bool) {
+	if repeated {
 		s.repeated = append(s.repeated, m)
 		return
 	}
-	s.numbers[m.Number] = struct{}{}
 	s.kept = append(s.kept, m)
-	s.people++
+	if m.Number != 0 {
+		s.people++
+	}
+}
+
+// repeats reports whether an earlier line has the number of a line: one of a part, whose numbers are seen, or one beside it.
+// It adds the number to those beside it. Invalid numbers, 0, do not repeat each other.
+func repeats(number uint64, seen, beside map[uint64]struct{}) bool {
+	if number == 0 {
+		return false
+	}
+	_, before := seen[number]
+	_, here := beside[number]
+	beside[number] = struct{}{}
+	return before || here
 }
 
 func leftOut(m submission.Message, kind submission.Kind, code, column string) submission.LeftOut {
