@@ -157,13 +157,18 @@ func (c *Client) request(ctx context.Context, operation string, body []byte) (*h
 	}
 	request.Header.Set("Content-Type", "application/x-amz-json-"+c.service.Version)
 	request.Header.Set("X-Amz-Target", c.service.Target+"."+operation)
-	credentials, err := c.cfg.Credentials.Retrieve(ctx)
+	return request, Sign(request, body, c.cfg, c.service.Name, c.now())
+}
+
+// Sign signs a request to a service with Signature Version 4. body is that of the request.
+func Sign(request *http.Request, body []byte, cfg aws.Config, service string, now time.Time) error {
+	ctx := request.Context()
+	credentials, err := cfg.Credentials.Retrieve(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	hash := sha256.Sum256(body)
-	err = v4.NewSigner().SignHTTP(ctx, credentials, request, hex.EncodeToString(hash[:]), c.service.Name, c.cfg.Region, c.now())
-	return request, err
+	return v4.NewSigner().SignHTTP(ctx, credentials, request, hex.EncodeToString(hash[:]), service, cfg.Region, now)
 }
 
 func (c *Client) endpoint() string {

@@ -4,8 +4,6 @@ package sns
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +13,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"campaign-dispatch/internal/aws/awsjson"
 )
 
 // Topic is a topic of the operators.
@@ -70,11 +69,5 @@ func (t *Topic) request(ctx context.Context, body string) (*http.Request, error)
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
-	credentials, err := t.cfg.Credentials.Retrieve(ctx)
-	if err != nil {
-		return nil, err
-	}
-	hash := sha256.Sum256([]byte(body))
-	err = v4.NewSigner().SignHTTP(ctx, credentials, request, hex.EncodeToString(hash[:]), "sns", t.cfg.Region, t.now())
-	return request, err
+	return request, awsjson.Sign(request, []byte(body), t.cfg, "sns", t.now())
 }
