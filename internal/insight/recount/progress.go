@@ -3,6 +3,7 @@ package recount
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -87,7 +88,7 @@ func (r *Recounter) countChunk(ctx context.Context, p *progress) error {
 }
 
 func (p *progress) add(listed []campaign.Listed, counts map[string]campaign.DayCounts) {
-	if p.Results == nil && anyCounts(listed) {
+	if p.Results == nil && slices.ContainsFunc(listed, func(c campaign.Listed) bool { return !c.Test }) {
 		p.Results = map[string]campaign.DayCounts{}
 	}
 	for date, of := range counts {
@@ -98,15 +99,6 @@ func (p *progress) add(listed []campaign.Listed, counts map[string]campaign.DayC
 	if !p.Counted {
 		p.After = listed[chunk-1].Cursor
 	}
-}
-
-func anyCounts(listed []campaign.Listed) bool {
-	for _, c := range listed {
-		if !c.Test {
-			return true
-		}
-	}
-	return false
 }
 
 // mayCount returns the campaigns with batches that may count on the days, without tests: those that were created from the
