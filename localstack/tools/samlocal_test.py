@@ -234,9 +234,9 @@ class Regions(unittest.TestCase):
                     self.assertNotIn(other, text)
 
     # CloudFront takes certificates of us-east-1 only, whatever the stack's region.
-    def test_only_the_certificate_of_media_files_names_a_region(self):
+    def test_only_the_certificates_of_cloudfront_name_a_region(self):
         lines = [line for line in TEMPLATE.read_text().splitlines() if re.search(r"\b(us|sa)-east-1\b", line)]
-        self.assertEqual([line.split(":")[0].strip() for line in lines], ["MediaCertificateArn"])
+        self.assertEqual([line.split(":")[0].strip() for line in lines], ["MediaCertificateArn", "EventsCertificateArn"])
 
     def test_staging_is_in_the_region_of_production(self):
         self.assertEqual(deployment.settings("staging")["region"], deployment.settings("production")["region"])
