@@ -2,11 +2,15 @@ package campaign
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"campaign-dispatch/internal/base/random"
 )
 
 // MaxEcho is the number of characters of a rejected phone or an unknown name that answers
@@ -16,8 +20,25 @@ const MaxEcho = 100
 
 const errorFileSeparator = ','
 
-// ErrorFiles begins the keys of error files. The name of a file follows.
-const ErrorFiles = "errors/"
+const (
+	errorFiles       = "errors/"
+	errorFileSuffix  = ".csv"
+	errorFileBytes   = 33
+	plainNameLetters = 43 // of a name that an earlier release made: its file's key has the name itself
+)
+
+// NewErrorFileName returns a new name of an error file, which nobody can guess: 264 random bits.
+func NewErrorFileName() string { return random.Token(errorFileBytes) + errorFileSuffix }
+
+// ErrorFileKey returns the key of an error file. The name is the only secret that the file's URL has, so the key has the
+// name's SHA-256: a list of the keys opens no file.
+func ErrorFileKey(name string) string {
+	if len(name) == plainNameLetters+len(errorFileSuffix) {
+		return errorFiles + name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return errorFiles + hex.EncodeToString(sum[:])
+}
 
 // ErrorLine is one line of an error file: a rejected message, or the header.
 type ErrorLine struct{ Line, Phone, UID, Code, Reason string }

@@ -156,7 +156,7 @@ func (s *Service) stage(ctx context.Context, c *call, t campaign.Template) error
 		put(c.staged.payloadKey, body, "application/octet-stream")
 	}
 	if rejected > 0 {
-		put(campaign.ErrorFiles+c.staged.errorsName, errorFile(c.req), "text/csv; charset=utf-8")
+		put(campaign.ErrorFileKey(c.staged.errorsName), errorFile(c.req), "text/csv; charset=utf-8")
 	}
 	if c.client != nil {
 		if err := c.stageAnswer(put); err != nil {
@@ -195,7 +195,7 @@ func (c *call) newKeys(templateVersion int) {
 		sorted:          c.req.sorted,
 		elsewhere:       c.elsewhere,
 		batchKey:        campaign.BatchKey(random.Bytes(10)),
-		errorsName:      random.Token(32) + ".csv",
+		errorsName:      campaign.NewErrorFileName(),
 		payloadKey:      "payloads/" + c.tenant + "/" + c.req.id() + "/" + random.Token(16),
 	}
 }

@@ -107,7 +107,7 @@ func TestAccept_ErrorFileLines(t *testing.T) {
 		}
 	}))
 	b.must(err)
-	file, err := b.Blobs.Get(t.Context(), "errors/"+b.handoffs.batches[0].ErrorFile)
+	file, err := b.Blobs.Get(t.Context(), campaign.ErrorFileKey(b.handoffs.batches[0].ErrorFile))
 	b.must(err)
 	var lines []string
 	for line := range strings.Lines(string(file)) {

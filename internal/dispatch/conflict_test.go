@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -15,24 +16,30 @@ import (
 )
 
 // conflicts is a transport that cancels a transaction if another one on the same row is in
-// progress, as DynamoDB does. The emulator executes them in turn.
+// progress, as DynamoDB does. The emulator executes them in turn. The first transaction is in progress until another one on
+// the same row was cancelled, so at least two must come.
 type conflicts struct {
 	http.RoundTripper
 
-	mu    sync.Mutex
-	busy  map[string]bool // rows of transactions in progress
-	count int
+	mu      sync.Mutex
+	busy    map[string]bool // rows of transactions in progress
+	first   sync.Once
+	refused chan struct{} // closed when a transaction is cancelled
+	refuse  func()
 }
 
 // withConflicts lets concurrent transactions of the bench conflict.
-func (b *bench) withConflicts(tables dynamo.Tables) *conflicts {
-	c := &conflicts{RoundTripper: http.DefaultTransport, busy: map[string]bool{}}
+func (b *bench) withConflicts(tables dynamo.Tables) {
+	refused := make(chan struct{})
+	c := &conflicts{
+		RoundTripper: http.DefaultTransport, busy: map[string]bool{},
+		refused: refused, refuse: sync.OnceFunc(func() { close(refused) }),
+	}
 	options := tables.Client.Options()
 	options.HTTPClient = &http.Client{Transport: c}
 	tables.Client = dynamodb.New(options)
 	b.store = dynamotest.New(tables)
 	b.Store = b.store
-	return c
 }
 
 func (c *conflicts) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -49,6 +56,7 @@ func (c *conflicts) RoundTrip(r *http.Request) (*http.Response, error) {
 		return cancelled(r, reasons), nil
 	}
 	defer c.end(rows)
+	c.first.Do(func() { c.wait(r.Context()) })
 	return c.RoundTripper.RoundTrip(r)
 }
 
@@ -84,13 +92,21 @@ func (c *conflicts) begin(rows []string) (reasons []map[string]string) {
 		reasons = append(reasons, map[string]string{"Code": code})
 	}
 	if refused {
-		c.count++
+		c.refuse()
 		return reasons
 	}
 	for _, row := range rows {
 		c.busy[row] = true
 	}
 	return nil
+}
+
+// wait returns when a transaction was cancelled, or when ctx ends.
+func (c *conflicts) wait(ctx context.Context) {
+	select {
+	case <-c.refused:
+	case <-ctx.Done():
+	}
 }
 
 func (c *conflicts) end(rows []string) {

@@ -297,7 +297,7 @@ func TestServeDispatch_ErrorFile(t *testing.T) {
 	if !ok {
 		t.Fatalf("errorFileUrl = %q", got.Feedback.ErrorFileURL)
 	}
-	file, err := b.Blobs.Get(t.Context(), "errors/"+name)
+	file, err := b.Blobs.Get(t.Context(), campaign.ErrorFileKey(name))
 	b.must(err)
 	for line := range strings.Lines(string(file)) {
 		if strings.Count(line, `"`) != 10 {

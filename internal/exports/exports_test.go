@@ -181,7 +181,7 @@ func TestMaker_Rejected(t *testing.T) {
 	}
 	c.accept(1, []string{"u0"}, func(b *campaign.Batch) { b.ErrorFile, b.Rejected = c.id.Tenant+".csv", 4 })
 	c.accept(2, []string{"u0"}, nil)
-	c.must(c.blobs.Put(t.Context(), "errors/"+c.id.Tenant+".csv", file, "text/csv"))
+	c.must(c.blobs.Put(t.Context(), campaign.ErrorFileKey(c.id.Tenant+".csv"), file, "text/csv"))
 	got := c.made(export.Request{Kind: export.Rejected, Language: "pt-BR"})
 	want := lines(
 		`"Linha","Número","Código","Motivo"`,

@@ -162,7 +162,7 @@ func textsOf(t campaign.Template, log []campaign.Change, messages []campaign.Mes
 
 // addRejected adds the rejected numbers of a batch. Error files that have expired have none.
 func (m *Maker) addRejected(ctx context.Context, t *table, b campaign.Batch) error {
-	file, err := m.Blobs.Get(ctx, campaign.ErrorFiles+b.ErrorFile)
+	file, err := m.Blobs.Get(ctx, campaign.ErrorFileKey(b.ErrorFile))
 	if errors.Is(err, campaign.ErrNotFound) {
 		return nil
 	}

@@ -191,12 +191,12 @@ func TestErase_ErrorFileIsHarmless(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
 	b := w.accept(1, ana)
-	w.put("errors/"+b.ErrorFile, []byte("line,phone,uid,code,reason\r\n"+
+	w.put(campaign.ErrorFileKey(b.ErrorFile), []byte("line,phone,uid,code,reason\r\n"+
 		"1,"+written(ana)+",a,invalid_form,r\r\n2,'-1,b;=1|calc,invalid_form,r\r\n3,+1,'=2,invalid_number,r\r\n"))
 	if done := w.erase(ana); done.Rejected != 1 {
 		t.Errorf("erased: %+v", done)
 	}
-	got, err := w.blobs.Get(t.Context(), "errors/"+b.ErrorFile)
+	got, err := w.blobs.Get(t.Context(), campaign.ErrorFileKey(b.ErrorFile))
 	w.must(err)
 	want := "\"line\",\"phone\",\"uid\",\"code\",\"reason\"\r\n" +
 		"\"2\",\"'-1\",\"b;'=1|calc\",\"invalid_form\",\"r\"\r\n\"3\",\"+1\",\"'=2\",\"invalid_number\",\"r\"\r\n"
@@ -210,7 +210,7 @@ func TestErase_DamagedData(t *testing.T) {
 	w := newTenantFixture(t)
 	damaged, whole := w.accept(1, ana, bruno), w.accept(2, ana+10, ana)
 	w.put(damaged.Payload, []byte("no payload"))
-	w.put("errors/"+whole.ErrorFile, []byte("no \" file"))
+	w.put(campaign.ErrorFileKey(whole.ErrorFile), []byte("no \" file"))
 	w.put(submission.WorkPrefix+w.tenant.ID+"/campaign/damaged", fmt.Appendf(nil, "{}\n%s;a\n", written(ana)))
 	done, err := w.service().Erase(t.Context(), w.tenant.ID, written(ana))
 	if err == nil || !strings.Contains(err.Error(), "run it again") || !strings.Contains(err.Error(), "2 errors") {
@@ -514,7 +514,7 @@ func TestErase_Rejected(t *testing.T) {
 	t.Parallel()
 	w := newTenantFixture(t)
 	b := w.accept(1, ana)
-	w.put("errors/"+b.ErrorFile, []byte("line,phone,uid,code,reason\r\n"+
+	w.put(campaign.ErrorFileKey(b.ErrorFile), []byte("line,phone,uid,code,reason\r\n"+
 		"1,987654321,a,missing_area_code,r\r\n2,(11) 8765-4321,b,invalid_form,r\r\n3,1234,c,missing_area_code,r\r\n4,987654322,d,missing_area_code,r\r\n"))
 	for i, form := range []string{"98765-4321", "1187654321", "12-34"} {
 		x, err := w.service().Export(t.Context(), w.tenant.ID, form)
@@ -525,7 +525,7 @@ func TestErase_Rejected(t *testing.T) {
 			t.Errorf("%s: erased %+v, %v", form, done, err)
 		}
 	}
-	left, err := w.blobs.Get(t.Context(), "errors/"+b.ErrorFile)
+	left, err := w.blobs.Get(t.Context(), campaign.ErrorFileKey(b.ErrorFile))
 	if err != nil || !strings.Contains(string(left), "987654322") || strings.Count(string(left), "\n") != 2 {
 		t.Errorf("left, %v:\n%s", err, left)
 	}

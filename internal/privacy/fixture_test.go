@@ -104,7 +104,7 @@ func (w *tenantFixture) accept(ordinal int, numbers ...uint64) campaign.Batch {
 	body, offsets := p.Finish()
 	b.Offsets = offsets
 	w.put(b.Payload, body)
-	w.put("errors/"+b.ErrorFile, file.Bytes())
+	w.put(campaign.ErrorFileKey(b.ErrorFile), file.Bytes())
 	created := w.now
 	if l, err := w.store.Dispatched(w.t.Context(), w.id); err == nil {
 		created = l.CreatedAt

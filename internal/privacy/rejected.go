@@ -140,7 +140,7 @@ func (p *person) errorLines(ctx context.Context, b campaign.Batch) (about []camp
 	if b.ErrorFile == "" {
 		return nil, nil
 	}
-	file, err := p.Blobs.Get(ctx, campaign.ErrorFiles+b.ErrorFile)
+	file, err := p.Blobs.Get(ctx, campaign.ErrorFileKey(b.ErrorFile))
 	if err != nil {
 		return nil, campaign.IgnoreNotFound(err)
 	}
@@ -169,7 +169,7 @@ func (e *erasure) eraseErrorFile(ctx context.Context, b campaign.Batch) error {
 		return nil
 	}
 	lines := 0
-	err := e.Blobs.Change(ctx, campaign.ErrorFiles+b.ErrorFile, "text/csv; charset=utf-8", func(file []byte) ([]byte, error) {
+	err := e.Blobs.Change(ctx, campaign.ErrorFileKey(b.ErrorFile), "text/csv; charset=utf-8", func(file []byte) ([]byte, error) {
 		about, others, err := e.partErrors(b, file)
 		if lines = len(about); err != nil || lines == 0 {
 			return nil, err

@@ -23,8 +23,8 @@ type ErrorFiles struct {
 	Now   func() time.Time
 }
 
-// fileName is 256 random bits in base64url and the extension. Other names are refused.
-var fileName = pattern.AtFirstUse(`^[A-Za-z0-9_-]{43}\.csv$`)
+// fileName is 264 random bits in base64url and the extension, or 256 of an earlier release. Other names are refused.
+var fileName = pattern.AtFirstUse(`^[A-Za-z0-9_-]{43,44}\.csv$`)
 
 // ServeFile returns the file that the path value "name" names. It ignores the
 // Authorization header, which some clients send to every URL.
@@ -33,7 +33,7 @@ func (f *ErrorFiles) ServeFile(w http.ResponseWriter, r *http.Request) error {
 	if !fileName().MatchString(name) {
 		return notFound()
 	}
-	file, err := f.Blobs.GetSince(r.Context(), campaign.ErrorFiles+name, f.Now().Add(-campaign.ErrorFileLife))
+	file, err := f.Blobs.GetSince(r.Context(), campaign.ErrorFileKey(name), f.Now().Add(-campaign.ErrorFileLife))
 	if err != nil {
 		return httpapi.Missing("get the error file", err, notFound())
 	}

@@ -19,12 +19,13 @@ import (
 
 const csv = "line,phone,uid,code,reason\r\n1,119,ação,wrong_length,too short\r\n"
 
-var name = strings.Repeat("aZ_-9", 9)[:43]
+// name is of a file, and earlier of one of a release whose keys had the names.
+var name, earlier = strings.Repeat("aZ_-9", 9)[:44], strings.Repeat("aZ_-9", 9)[:43]
 
 var now = time.Date(2037, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// blobs holds one error file with a modification time. Reading the key "errors/" plus
-// 43 times x fails.
+// blobs holds two error files with a modification time, one of them of an earlier release. Reading the file of 44 times x
+// fails.
 type blobs struct{ written time.Time }
 
 func (b blobs) GetSince(_ context.Context, key string, since time.Time) ([]byte, error) {
@@ -32,11 +33,11 @@ func (b blobs) GetSince(_ context.Context, key string, since time.Time) ([]byte,
 		return nil, campaign.ErrNotFound
 	}
 	switch key {
-	case "errors/" + name + ".csv":
+	case "errors/a63dce57e41514b0a59ce4c60477c02400d9136baa106a0529dea1ac52cff662", "errors/" + earlier + ".csv":
 		return []byte(csv), nil
-	case "errors/" + strings.Repeat("x", 43) + ".csv":
+	case campaign.ErrorFileKey(strings.Repeat("x", 44) + ".csv"):
 		return nil, errors.New("get object: access denied")
-	case "errors/" + strings.Repeat("y", 43) + ".csv":
+	case campaign.ErrorFileKey(strings.Repeat("y", 44) + ".csv"):
 		return nil, fmt.Errorf("get object: %w", campaign.ErrNotFound)
 	}
 	panic("a key that is no error file's was asked for")
@@ -74,7 +75,11 @@ func TestServeFile_Expired(t *testing.T) {
 
 func TestServeFile_File(t *testing.T) {
 	t.Parallel()
-	w := get(t, name+".csv")
+	w := get(t, earlier+".csv")
+	if w.Code != http.StatusOK || w.Body.String() != csv {
+		t.Errorf("of an earlier release: got %d %q", w.Code, w.Body)
+	}
+	w = get(t, name+".csv")
 	if w.Code != http.StatusOK || w.Body.String() != csv {
 		t.Errorf("got %d %q", w.Code, w.Body)
 	}
@@ -91,7 +96,7 @@ func TestServeFile_File(t *testing.T) {
 func TestServeFile_NotFound(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{
-		strings.Repeat("y", 43) + ".csv", name, name + ".CSV", name[1:] + ".csv", name + "a.csv", name + ".csv%0A",
+		strings.Repeat("y", 44) + ".csv", name, name + ".CSV", name[2:] + ".csv", strings.TrimPrefix(campaign.ErrorFileKey(name+".csv"), "errors/") + ".csv", name + "a.csv", name + ".csv%0A",
 		"..%2F" + name + ".csv", "%2e%2e%2fpayloads%2fx", name[:42] + "%C3%A9.csv", name[:42] + "+.csv", name[:42] + "%00.csv", "x",
 	} {
 		w := get(t, path)
@@ -103,7 +108,7 @@ func TestServeFile_NotFound(t *testing.T) {
 
 func TestServeFile_StoreFails(t *testing.T) {
 	t.Parallel()
-	w := get(t, strings.Repeat("x", 43)+".csv")
+	w := get(t, strings.Repeat("x", 44)+".csv")
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "denied") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}

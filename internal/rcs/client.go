@@ -95,7 +95,7 @@ func (c *Client) once(ctx context.Context, method, address, token string, body [
 	}
 	defer func() { _ = response.Body.Close() }()
 	failure := classify(response, c.Now())
-	if response.StatusCode == http.StatusConflict && !aborted(io.LimitReader(response.Body, maxAnswer)) {
+	if response.StatusCode == http.StatusConflict && exists(io.LimitReader(response.Body, maxAnswer)) {
 		failure = fmt.Errorf("%w: %w", failure, errExists)
 	}
 	_, _ = io.CopyN(io.Discard, response.Body, maxAnswer) // so that the connection can be reused
@@ -105,15 +105,16 @@ func (c *Client) once(ctx context.Context, method, address, token string, body [
 // maxAnswer is the number of bytes of an answer that are read.
 const maxAnswer = 64 << 10
 
-// aborted reports whether an answer with the status 409 has the code ABORTED: the request was not carried out, because another
-// one ran at the same time. The other code with that status is ALREADY_EXISTS.
-func aborted(body io.Reader) bool {
+// exists reports whether an answer with the status 409 has the code ALREADY_EXISTS. The other code with that status is ABORTED:
+// the request was not carried out, because another one ran at the same time. An answer without a code, or one that was cut
+// off, does not say that the provider has the message. The call is repeated then.
+func exists(body io.Reader) bool {
 	var answer struct {
 		Error struct {
 			Status string `json:"status"`
 		} `json:"error"`
 	}
-	return json.NewDecoder(body).Decode(&answer) == nil && answer.Error.Status == "ABORTED"
+	return json.NewDecoder(body).Decode(&answer) == nil && answer.Error.Status == "ALREADY_EXISTS"
 }
 
 // withoutURL returns the cause of a failed request without its URL, which contains the recipient's number.

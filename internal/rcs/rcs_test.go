@@ -210,11 +210,27 @@ func counted(t *testing.T, call func(ctx context.Context)) string {
 	return out.String()
 }
 
-// A conflict of two requests at once does not say that the provider has the message. A revocation creates nothing.
-func TestSend_Aborted(t *testing.T) {
+// A conflict of two requests at once does not say that the provider has the message, and neither does an answer without a
+// code. A revocation creates nothing.
+func TestSend_Conflict(t *testing.T) {
 	t.Parallel()
+	for name, body := range map[string]string{
+		"aborted": `{"error":{"code":409,"message":"The operation was aborted.","status":"ABORTED"}}`,
+		"cut off": `{"error":{"code":409,"message":"Requested ent`,
+		"no body": "",
+		"a proxy": "<html>409 Conflict</html>",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repeatsConflict(t, body)
+		})
+	}
+}
+
+// repeatsConflict checks that a 409 with a body counts as a failure that can be repeated.
+func repeatsConflict(t *testing.T, body string) {
+	t.Helper()
 	p := newProvider(t)
-	body := `{"error":{"code":409,"message":"The operation was aborted.","status":"ABORTED"}}`
 	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusConflict)
 		if r.Method == http.MethodPost {
@@ -225,7 +241,7 @@ func TestSend_Aborted(t *testing.T) {
 	p.client.URL = answers.URL
 	want := &outgoing.Failure{Code: "unavailable"}
 	if diff := cmp.Diff(want, failureOf(t, p.client.Send(t.Context(), agent, delivery()))); diff != "" {
-		t.Errorf("failure of an aborted send (-want +got):\n%s", diff)
+		t.Errorf("failure of a send (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(want, failureOf(t, p.client.Revoke(t.Context(), agent, messageID, phone))); diff != "" {
 		t.Errorf("failure of a revocation (-want +got):\n%s", diff)

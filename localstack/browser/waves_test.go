@@ -195,7 +195,7 @@ func (l wavesJourney) approve() {
 	l.follow(`main a[href="/dashboard/approvals"]`, `td.lead a`)
 	l.look("approvals")
 	l.follow(`td.lead a`, `button[value="approve"]`)
-	l.says(`#waves`, "A aprovação vale para 4 ondas")
+	l.says(`#waves`, "A aprovação vale para as 4 ondas")
 	l.look("approval")
 	l.follow(`button[value="approve"]`, `.notice.good`)
 	l.look("approved")

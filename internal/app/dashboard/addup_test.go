@@ -640,7 +640,7 @@ func TestPeopleAddUp(t *testing.T) {
 	for _, day := range []int{31, 400} {
 		l.pass(l.begun.Add(time.Duration(day)*24*time.Hour), l.begun, lives)
 		for _, b := range l.accepted {
-			l.must(l.blobs.Delete(t.Context(), "errors/"+b.ErrorFile))
+			l.must(l.blobs.Delete(t.Context(), campaign.ErrorFileKey(b.ErrorFile)))
 		}
 		l.expireSent()
 		l.author = l.SignIn(l.tenant, web.RoleAuthor)

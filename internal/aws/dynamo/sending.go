@@ -9,11 +9,7 @@ import (
 
 // Route reads a tenant's route for an agent. Without an existing agent, it is paused.
 func (s *TenantStore) Route(ctx context.Context, tenantID, agentID string) (outgoing.Route, error) {
-	rows, err := s.rows(ctx, "read agent "+agentID+" of tenant "+tenantID, routeKeys(tenantID, agentID))
-	if err != nil {
-		return outgoing.Route{}, err
-	}
-	return readRoute(agentID, rows)
+	return s.route(ctx, tenantID, agentID, routeKeys(tenantID, agentID))
 }
 
 // OwnRoute is Route without the pause of all sending. All processes that send for any tenant read that row, so they do not
@@ -21,6 +17,10 @@ func (s *TenantStore) Route(ctx context.Context, tenantID, agentID string) (outg
 func (s *TenantStore) OwnRoute(ctx context.Context, tenantID, agentID string) (outgoing.Route, error) {
 	keys := routeKeys(tenantID, agentID)
 	delete(keys, "all")
+	return s.route(ctx, tenantID, agentID, keys)
+}
+
+func (s *TenantStore) route(ctx context.Context, tenantID, agentID string, keys map[string]Item) (outgoing.Route, error) {
 	rows, err := s.rows(ctx, "read agent "+agentID+" of tenant "+tenantID, keys)
 	if err != nil {
 		return outgoing.Route{}, err

@@ -130,7 +130,7 @@ func TestWaves_Page(t *testing.T) {
 		"600 de 900 enviadas já foram entregues (66,7%). Ainda é cedo: o número pode subir.",
 		"300 de 600 entregues já foram lidas (50%). Ainda é cedo: o número pode subir.",
 		"Ainda é cedo: os resultados da onda 1 continuam chegando. Decida a partir de 21/11/2037 14:00. Sem decisão, o resto é descartado em 05/12/2037 10:00.",
-		"A onda 2 tem 3.000 pessoas.", "Delas, 4 tinham pedido para não receber ou estavam em uma lista de bloqueio", "Depois dela, 6.000 pessoas continuam esperando.",
+		"A onda 2 tem 3.000 pessoas.", "Dessas pessoas, 4 tinham pedido para não receber ou estavam em uma lista de bloqueio", "Depois dela, 6.000 pessoas continuam esperando.",
 		"Abrir a onda 2 (3.000 pessoas)", "Parar de vez: Descartar o resto · Cancelar campanha Descartar o resto não muda as ondas que já foram abertas.")
 	says(t, "the page", a.Body, "<title>Natal – Aguarda decisão: onda 2 de 3", `hx-trigger="every 60s"`, `hx-get="`+w.path()+`/waves" hx-trigger="load"`)
 	for _, no := range []string{"every 5s", `http-equiv="refresh"`, "Preço, se"} {
@@ -163,9 +163,9 @@ func TestWaves_Few(t *testing.T) {
 	w.later = 2 * time.Hour // the results have had their time
 	text := w.reader("pt-BR", web.RoleViewer).Get(w.path()).Text()
 	says(t, "the page", text,
-		"0 de 12 tentativas de envio falharam (0%). Ainda são poucas: 12 tentativas não dizem nada sobre falhas abaixo de 24,3%.",
-		"1 de 12 enviadas já foi entregue (8,3%). Ainda são poucos para concluir: na campanha inteira, pode ficar entre 1,4% e 35,4%.",
-		"0 de 1 entregues já foram lidas (0%). Ainda são poucos para concluir: na campanha inteira, pode ficar entre 0% e 79,4%.")
+		"0 de 12 tentativas de envio falharam (0%). Ainda há poucas tentativas (12) para medir uma taxa de falhas menor que 24,3%.",
+		"1 de 12 enviadas já foi entregue (8,3%). Ainda há poucos resultados para concluir: na campanha inteira, pode ficar entre 1,4% e 35,4%.",
+		"0 de 1 entregues já foram lidas (0%). Ainda há poucos resultados para concluir: na campanha inteira, pode ficar entre 0% e 79,4%.")
 }
 
 // The price of the wave is that of the messages that are sent.
@@ -554,18 +554,18 @@ func TestWaves_Reactions(t *testing.T) {
 	for n, who := range []string{phone(1, 5), phone(1, 5), phone(1, 6), phone(7, 1)} {
 		w.must(w.store.SaveReply(t.Context(), w.tenant, reaction.NewReply(noon.Add(time.Duration(n)*time.Minute-time.Hour), strconv.Itoa(n), who, "oi")))
 	}
-	says(t, "the page", w.reader("pt-BR", web.RoleViewer).Get(w.path()+"/waves").Text(), "Pedidos para sair e respostas, por onda")
+	says(t, "the page", w.reader("pt-BR", web.RoleViewer).Get(w.path()+"/waves").Text(), "Pedidos para não receber mais e respostas, por onda")
 	get := func(path string) string {
 		part := w.reader("pt-BR", web.RoleViewer)
 		part.Header.Set("HX-Request", "true")
 		return part.Get(w.path() + path).Text()
 	}
 	text := get("/waves")
-	says(t, "the count", text, "Onda 1: 2 de 600 que receberam pediram para sair (0,3%). Ainda é cedo: o número pode subir.",
+	says(t, "the count", text, "Onda 1: 2 de 600 que receberam pediram para não receber mais (0,3%). Ainda é cedo: o número pode subir.",
 		"Onda 1 600 2 0,3% 2", "Fora das ondas, por outro sistema 0 1 0", "Antes de a onda sair – 1 0", "Total 600 4 2")
 	says(t, "the campaign", get("/optouts"), "4 destinatários desta campanha pediram para não receber mais.")
 	w.later = 7 * 24 * time.Hour // the times of opt-outs are kept for 8 days
-	says(t, "the count", get("/waves"), "Onda 1: 2 de 600 que receberam pediram para sair (0,3%). Na campanha inteira, deve ficar entre 0% e 1,3%.")
+	says(t, "the count", get("/waves"), "Onda 1: 2 de 600 que receberam pediram para não receber mais (0,3%). Na campanha inteira, deve ficar entre 0% e 1,3%.")
 	w.later = 9 * 24 * time.Hour
-	says(t, "the count", get("/waves"), "Onda 1: os pedidos para sair não podem mais ser contados.", "Onda 1 600 – 2")
+	says(t, "the count", get("/waves"), "Onda 1: os pedidos para não receber mais já não podem ser contados.", "Onda 1 600 – 2")
 }

@@ -693,7 +693,7 @@ func TestErrorFile_Lines(t *testing.T) {
 	if len(b.handoffs.batches) != 1 {
 		t.Fatalf("handed on: %+v", b.handoffs.batches)
 	}
-	rejected, err := b.blobs.Get(t.Context(), "errors/"+b.handoffs.batches[0].ErrorFile)
+	rejected, err := b.blobs.Get(t.Context(), campaign.ErrorFileKey(b.handoffs.batches[0].ErrorFile))
 	if err != nil || !strings.Contains(string(rejected), `"5","119","c",`) {
 		t.Errorf("error file %q (%v), want line 5", rejected, err)
 	}

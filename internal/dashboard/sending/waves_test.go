@@ -157,8 +157,8 @@ func TestWaves_Review(t *testing.T) {
 	says(t, page, http.StatusOK,
 		"10.012 pessoas recebem primeiro. As outras 1.989.988 esperam: nada mais sai até você abrir a próxima onda.",
 		"Onda 1 10.012 0,5% Assim que você confirmar Sua confirmação",
-		"Onda 2 190.000 9,5% 21/11/2037 13:00 Alguém ver os resultados da onda 1, 4 horas depois do início dela, e abrir esta",
-		"Onda 3 1.799.988 90% 21/11/2037 17:00 Alguém ver os resultados da onda 2, 4 horas depois do início dela, e abrir esta",
+		"Onda 2 190.000 9,5% 21/11/2037 13:00 Alguém que veja os resultados da onda 1, 4 horas depois do início dela, e abra esta",
+		"Onda 3 1.799.988 90% 21/11/2037 17:00 Alguém que veja os resultados da onda 2, 4 horas depois do início dela, e abra esta",
 		"Total 2.000.000", "Confirmar 3 ondas e enviar a primeira para 10.012 pessoas", "cerca de 67 minutos sem contar as pausas entre as ondas",
 	)
 	without(t, page, "sending.", "Enviar para 2.000.000")
@@ -297,7 +297,7 @@ func TestWaves_Invalid(t *testing.T) {
 			}
 			before := c.stored.Plan
 			a := c.author.Post(path+"/waves", c.planForm(test.change))
-			says(t, a, http.StatusUnprocessableEntity, "The waves are as before.", test.fault)
+			says(t, a, http.StatusUnprocessableEntity, "The waves were not changed.", test.fault)
 			if !strings.Contains(a.Body, `id="`+test.id+`-fault"`) || !strings.Contains(a.Body, test.id+`-fault"`) || !strings.Contains(a.Body, "<details open>") {
 				t.Errorf("the fault is not at %s:\n%s", test.id, a.Body)
 			}
@@ -436,7 +436,7 @@ func TestWaves_Approval(t *testing.T) {
 		t.Fatalf("asked: %d, %s\n%s", a.Status, c.stored.State, a.Text())
 	}
 	page := c.approver.Get(path)
-	says(t, page, http.StatusOK, "Onda 1 10.012 0,5% Assim que for aprovada Aprovação", "A aprovação vale para 3 ondas e a mensagem. Nada disso muda sem outra aprovação.",
+	says(t, page, http.StatusOK, "Onda 1 10.012 0,5% Assim que for aprovada Aprovação", "A aprovação vale para as 3 ondas e para a mensagem. Nada disso muda sem outra aprovação.",
 		"nada mais sai até alguém abrir a próxima onda", "Aprovar 3 ondas e enviar a primeira agora para 10.012 pessoas")
 	without(t, page, "Mudar as ondas")
 	approval := url.Values{"decision": {"approve"}, "hash": {page.Value("hash")}}
@@ -446,7 +446,7 @@ func TestWaves_Approval(t *testing.T) {
 	if len(c.stored.Plan.Waves) != 2 || c.stored.State != submission.StateApproval {
 		t.Fatalf("the plan is %+v, the state %s", c.stored.Plan, c.stored.State)
 	}
-	says(t, c.approver.Post(path+"/decide", approval), http.StatusConflict, "Algo mudou desde que você abriu esta página.", "A aprovação vale para 2 ondas", "200.012 pessoas recebem primeiro")
+	says(t, c.approver.Post(path+"/decide", approval), http.StatusConflict, "Algo mudou desde que você abriu esta página.", "A aprovação vale para as 2 ondas", "200.012 pessoas recebem primeiro")
 	approval.Set("hash", c.approver.Get(path).Value("hash"))
 	c.approver.Post(path+"/decide", approval)
 	if c.stored.State != submission.StateSending || c.stored.Sending.Wave() != 1 {
@@ -462,10 +462,10 @@ func TestWaves_Sending(t *testing.T) {
 	c.opened(2, 4, 30_000)
 	c.stored.Sending.Erased, c.stored.Sending.InOtherBatches = 5, 10
 	says(t, c.author.Get(path), http.StatusOK, "5%", "Pessoas do arquivo já aceitas: 30.000 de 2.000.003",
-		"Onda 2 de 3: faltam 170.000 de 190.000 pessoas desta onda. As outras 1.799.988 esperam: nada é enviado a elas até alguém abrir a próxima onda.")
+		"Onda 2 de 3. Pessoas que faltam nesta onda: 170.000 de 190.000. As outras 1.799.988 esperam: nada é enviado a elas até alguém abrir a próxima onda.")
 	part := c.author
 	part.Header.Set("HX-Request", "true")
-	says(t, part.Get(path), http.StatusOK, "Onda 2 de 3: faltam 170.000")
+	says(t, part.Get(path), http.StatusOK, "Onda 2 de 3. Pessoas que faltam nesta onda: 170.000")
 }
 
 // A campaign that stopped within a wave says in which one, what is left of it, and who waits.
@@ -476,12 +476,12 @@ func TestWaves_Interrupted(t *testing.T) {
 	c.stored.Fault.Code = "budget_exceeded"
 	c.opened(2, 4, 30_015)
 	page := c.author.Get(path)
-	says(t, page, http.StatusOK, "O envio parou.", "Onda 2 de 3: faltam 170.000 de 190.000 pessoas desta onda. As outras 1.799.988 esperam", "Continuar a onda 2",
+	says(t, page, http.StatusOK, "O envio parou.", "Onda 2 de 3. Pessoas que faltam nesta onda: 170.000 de 190.000. As outras 1.799.988 esperam", "Continuar a onda 2",
 		"Não enviar o resto nem as próximas ondas")
 	without(t, page, "recebem primeiro", "Mudar as ondas", "submission.", "sending.")
 	c.opened(1, 48, 1_500_003)
 	page = c.author.Get(path)
-	says(t, page, http.StatusOK, "Onda 3 de 3: faltam 500.000 de 1.799.988 pessoas desta onda.", "Continuar a onda 3", "Não enviar o resto")
+	says(t, page, http.StatusOK, "Onda 3 de 3. Pessoas que faltam nesta onda: 500.000 de 1.799.988.", "Continuar a onda 3", "Não enviar o resto")
 	without(t, page, "esperam", "próximas ondas")
 	a := c.author.Post(path+"/confirm", url.Values{"hash": {c.stored.Shown()}})
 	says(t, c.author.Follow(a), http.StatusOK, "A onda 3 da campanha “Natal” está sendo enviada.")

@@ -280,7 +280,7 @@ func TestPlans_ConcurrencyAlarm(t *testing.T) {
 	}
 	for _, p := range Plans {
 		for _, q := range model(t).Quotas(p) {
-			reserved := Values(p)["Events"]
+			reserved := model(t).Values(p)["Events"]
 			if want := reserved + 0.8*(max(q.Default, q.Value)-reserved); q.Service == "lambda" && math.Abs(stack.Mappings.Claims[p.Name].Concurrency-want) > 0.5 {
 				t.Errorf("Load=%s: the mapping Claims has %v, want %v", p.Name, stack.Mappings.Claims[p.Name].Concurrency, want)
 			}

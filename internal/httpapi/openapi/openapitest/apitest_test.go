@@ -13,7 +13,7 @@ import (
 const (
 	token    = "/api/v1/oauth/token"
 	dispatch = "/api/v1/external/campaigns/dispatch"
-	file     = "/api/v1/error-files/q3Zy0bJ8c7nE4l-1mT2xUu9sVwGkRfHdPaYtLi_oBCz.csv"
+	file     = "/api/v1/error-files/q3Zy0bJ8c7nE4l-1mT2xUu9sVwGkRfHdPaYtLi_oBCzA.csv"
 	keys     = "/.well-known/jwks.json"
 
 	call = `{"campaignId":"0190B6A4-7a1c-4d51-b5a0-3c1f0a4b9f10","name":"n","templateId":"7d3f5a10-3c1f-4b9f-8a10-0190b6a47a1c",` +
