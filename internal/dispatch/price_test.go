@@ -178,8 +178,8 @@ func TestServeDispatch_ConcurrentBudget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			b.withConflicts(b.store.Tables())
 			b.billing(limits[0], limits[1])
+			b.withConflicts(b.store.Tables())
 			bodies := make([]string, calls)
 			for i := range bodies {
 				bodies[i] = b.body(fields{"messages": messages(11987650000+i, 1)})
