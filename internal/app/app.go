@@ -21,7 +21,7 @@ import (
 )
 
 // Start runs the handler that wire returns, and does not return. Logs go to standard
-// error, and the metrics of each call to standard output.
+// error, and the metrics of each call to standard output. Without TRACED=1 it adds nothing to traces and passes none on.
 func Start(wire func(c Config) lambda.Handler) {
 	c := FromEnv()
 	if c.Local {
@@ -29,7 +29,10 @@ func Start(wire func(c Config) lambda.Handler) {
 	}
 	slog.SetDefault(config.Logger(os.Stderr, c.LogLevel))
 	counted := metrics.NewHandler(wire(c).Invoke, os.Stdout, time.Now)
-	lambda.Start(trace.NewHandler(counted.Invoke, trace.ToDaemon(os.Getenv("AWS_XRAY_DAEMON_ADDRESS")), time.Now))
+	if os.Getenv("TRACED") == "1" {
+		lambda.Start(trace.NewHandler(counted.Invoke, trace.ToDaemon(os.Getenv("AWS_XRAY_DAEMON_ADDRESS")), time.Now))
+	}
+	lambda.Start(counted)
 }
 
 // Tables returns the tables that the environment names.

@@ -101,3 +101,31 @@ func keyPrefixes(t *testing.T) map[string]bool {
 	}
 	return prefixes
 }
+
+// docs/architecture.md names the functions that could read the secrets of webhook endpoints, which are below TEN#tenant, and
+// have no use for them. notify signs with them, and dashboard shows a new one.
+func TestArchitecturePage_ReadersOfSecrets(t *testing.T) {
+	t.Parallel()
+	var readers []string
+	for name := range functions(t) {
+		reads := slices.ContainsFunc(grants(t, roleOf(name)), func(g grant) bool {
+			read := slices.ContainsFunc(texts(g.Actions), func(action string) bool {
+				return slices.Contains([]string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}, action)
+			})
+			return read && slices.Contains(g.Condition.Keys.Leading, "TEN#*")
+		})
+		if reads && name != "notify" && name != "dashboard" {
+			readers = append(readers, name)
+		}
+	}
+	row := regexp.MustCompile(`(?m)^\| (.+) \| reads the tenant, .* \| read the secrets`).FindStringSubmatch(read(t, "docs/architecture.md"))
+	if row == nil {
+		t.Fatal("docs/architecture.md has no row of these functions")
+	}
+	named := strings.Split(row[1], ", ")
+	slices.Sort(named)
+	slices.Sort(readers)
+	if !slices.Equal(named, readers) {
+		t.Errorf("docs/architecture.md names %q, the roles of %q read such rows", named, readers)
+	}
+}

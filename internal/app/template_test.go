@@ -36,6 +36,7 @@ func TestTemplate_Variables(t *testing.T) {
 			variables := maps.Clone(function.Properties.Environment.Variables)
 			delete(variables, "GOMEMLIMIT") // Go's runtime reads these two
 			delete(variables, "GOMAXPROCS")
+			delete(variables, "TRACED") // Start reads it
 			set := slices.Sorted(maps.Keys(variables))
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), set); diff != "" {
 				t.Errorf("the wiring and template.yaml differ (-read +set):\n%s", diff)

@@ -242,6 +242,73 @@ class Regions(unittest.TestCase):
         self.assertEqual(deployment.settings("staging")["region"], deployment.settings("production")["region"])
 
 
+def holds(condition, parameters):
+    """Returns the value of a condition of a rule."""
+    (function, operands), = condition.items()
+    if function == "Fn::Equals":
+        return len({parameters[o["Ref"]] if isinstance(o, dict) else o for o in operands}) == 1
+    values = [holds(operand, parameters) for operand in operands]
+    return {"Fn::Not": not values[0], "Fn::And": all(values), "Fn::Or": any(values)}[function]
+
+
+def refusals(**parameters):
+    """Returns the names of the rules that refuse parameters of a stack of staging."""
+    template = yaml_parse(TEMPLATE.read_text())
+    values = {name: str(declared["Default"]) for name, declared in template["Parameters"].items()} | parameters
+    return [name for name, rule in template["Rules"].items()
+            if holds(rule.get("RuleCondition", {"Fn::Equals": ["", ""]}), values) and not all(holds(a["Assert"], values) for a in rule["Assertions"])]
+
+
+class Domains(unittest.TestCase):
+    """A domain moves between stacks: the new one has the certificate alone first, because a domain belongs to one distribution."""
+
+    certificate = "arn:aws:acm:us-east-1:123456789012:certificate/example"
+
+    def test_distributions(self):
+        for name, domain, certificate in ("EventsDistribution", "EventsDomain", "EventsCertificateArn"), (
+                "MediaDistribution", "MediaDomainName", "MediaCertificateArn"):
+            for aliases in [], ["a.example.com"]:
+                with self.subTest(name=name, aliases=aliases):
+                    resources = processed("staging", **{domain: "".join(aliases), certificate: self.certificate})
+                    config = resources[name]["Properties"]["DistributionConfig"]
+                    self.assertEqual(config.get("Aliases", []), aliases)
+                    self.assertEqual(config["ViewerCertificate"]["AcmCertificateArn"], self.certificate)
+
+    def test_without_a_certificate(self):
+        resources = processed("staging")
+        self.assertEqual(resources["MediaDistribution"]["Properties"]["DistributionConfig"]["ViewerCertificate"], {"CloudFrontDefaultCertificate": True})
+        self.assertEqual(resources["EventsDistribution"]["Condition"], "HasEventsCertificate")
+
+    def test_a_domain_needs_its_certificate(self):
+        for domain, certificate, rule in ("EventsDomain", "EventsCertificateArn", "EventsDomainHasACertificate"), (
+                "MediaDomainName", "MediaCertificateArn", "MediaDomainHasACertificate"):
+            self.assertEqual(refusals(**{domain: "a.example.com"}), [rule])
+            self.assertEqual(refusals(**{certificate: self.certificate}), [])
+            self.assertEqual(refusals(**{domain: "a.example.com", certificate: self.certificate}), [])
+
+
+class Traces(unittest.TestCase):
+    # Lambda refuses a function that is traced and whose role may not write traces. A role that gets the permission in the
+    # deployment that needs it can be too late: each function depends on its role, and the permission is always there.
+    def test_traced_functions_may_write_traces(self):
+        resources = processed("staging", Tracing="on")
+        untraced = []
+        for name, function in of_type(resources, "AWS::Lambda::Function").items():
+            mode, traced = function["TracingConfig"]["Mode"], function["Environment"]["Variables"]["TRACED"]
+            role, _ = function["Role"]["Fn::GetAtt"]
+            self.assertEqual("xray:PutTraceSegments" in json.dumps(resources[role]), mode != "PassThrough", name)
+            if mode == "PassThrough":
+                untraced.append(name)
+            else:
+                self.assertEqual(mode, {"Fn::If": ["Traced", "Active", "PassThrough"]}, name)
+            self.assertEqual(traced, "0" if name in untraced else {"Fn::If": ["Traced", "1", "0"]}, name)
+        # Strangers call these without a limit of a tenant, and their header could ask for a trace.
+        self.assertEqual(sorted(untraced), ["CampaignsFunction", "DashboardFunction", "EventsFunction", "TokenFunction"])
+
+    def test_no_condition_of_the_permission(self):
+        self.assertEqual(processed("staging", Tracing="on")["SendRole"], processed("staging", Tracing="off")["SendRole"])
+
+
 class SamLocal(unittest.TestCase):
     def setUp(self):
         self.stacks, _ = SamLocalStackProvider.get_stacks(str(TEMPLATE), language_extensions_enabled=True)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"campaign-dispatch/internal/aws/sqs"
+	"campaign-dispatch/internal/base/trace"
 )
 
 // newQueue returns a queue, and the last request to it.
@@ -37,27 +38,31 @@ func newQueue(t *testing.T) (*sqs.Queue, *map[string]any) {
 // A message passes on the trace of a sampled call.
 func TestQueue_Trace(t *testing.T) {
 	t.Parallel()
+	const sampled = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
 	for header, want := range map[string]any{
-		"": nil, "Root=1-a-b;Parent=c;Sampled=0": nil,
-		"Root=1-a-b;Parent=c;Sampled=1": map[string]any{
-			"AWSTraceHeader": map[string]any{"DataType": "String", "StringValue": "Root=1-a-b;Parent=c;Sampled=1"},
-		},
+		"": nil, "Root=1-a-b;Parent=c;Sampled=1": nil,
+		sampled: map[string]any{"AWSTraceHeader": map[string]any{"DataType": "String", "StringValue": sampled}},
 	} {
 		queue, said := newQueue(t)
-		ctx := context.WithValue(t.Context(), "x-amzn-trace-id", header) //nolint:staticcheck,revive // the key of aws-lambda-go
-		if err := queue.Send(ctx, "", []byte("1"), 0); err != nil {
-			t.Fatal(err)
-		}
+		inCall(t, header, func(ctx context.Context) error { return queue.Send(ctx, "", []byte("1"), 0) })
 		if diff := cmp.Diff(want, (*said)["MessageSystemAttributes"]); diff != "" {
 			t.Errorf("%q: attributes of a message (-want +got):\n%s", header, diff)
 		}
-		if err := queue.SendAll(ctx, "", [][]byte{[]byte("1")}); err != nil {
-			t.Fatal(err)
-		}
+		inCall(t, header, func(ctx context.Context) error { return queue.SendAll(ctx, "", [][]byte{[]byte("1")}) })
 		entry, _ := (*said)["Entries"].([]any)[0].(map[string]any)
 		if diff := cmp.Diff(want, entry["MessageSystemAttributes"]); diff != "" {
 			t.Errorf("%q: attributes in a batch (-want +got):\n%s", header, diff)
 		}
+	}
+}
+
+// inCall runs what a call of a traced function with the header of a trace does.
+func inCall(t *testing.T, header string, do func(ctx context.Context) error) {
+	t.Helper()
+	ctx := context.WithValue(t.Context(), "x-amzn-trace-id", header) //nolint:staticcheck,revive // the key of aws-lambda-go
+	h := trace.NewHandler(func(ctx context.Context, _ []byte) ([]byte, error) { return nil, do(ctx) }, trace.ToDaemon(""), time.Now)
+	if _, err := h.Invoke(ctx, nil); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package trace adds the batches that a function call works on to its trace in AWS X-Ray, and passes the trace on to the next
-// queue. A call is sampled only if the stack has Tracing=on, or its caller has sampled it. It writes nothing for other calls.
+// queue. It writes nothing for a call that is not sampled, and a function that is not traced has no Handler.
 package trace
 
 import (
@@ -52,37 +52,57 @@ func ToDaemon(address string) Sender {
 
 // Invoke calls the handler. If the call is sampled, it then sends a subsegment for each batch of the call, also after a panic.
 func (h Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	header := Header(ctx)
-	if header == "" {
+	header, _ := ctx.Value(contextKey).(string)
+	called, sampled := parse(header)
+	if !sampled {
 		return h.invoke(ctx, payload)
 	}
-	n := &notes{}
+	n := &notes{call: called}
 	start := h.now()
 	defer func() {
-		if err := h.report(context.WithoutCancel(ctx), header, n.all(), start); err != nil {
+		if err := h.report(context.WithoutCancel(ctx), called, n.all(), start); err != nil {
 			slog.WarnContext(ctx, "writing a trace failed", "error", err)
 		}
 	}()
 	return h.invoke(context.WithValue(ctx, notesKey{}, n), payload)
 }
 
-// Header returns the header of the call's trace, "" if the call is not sampled.
+// Header returns the header of the call's trace, "" if the call is not sampled or no Handler made it.
 func Header(ctx context.Context) string {
-	header, _ := ctx.Value(contextKey).(string)
-	if f := fields(header); f["Sampled"] != "1" || f["Root"] == "" || f["Parent"] == "" {
+	n, ok := ctx.Value(notesKey{}).(*notes)
+	if !ok {
 		return ""
 	}
-	return header
+	return n.call.header()
 }
 
-func fields(header string) map[string]string {
-	all := map[string]string{}
+// call identifies a sampled call.
+type call struct{ root, parent string }
+
+// header returns the text that SQS takes. It refuses a message with any other form.
+func (c call) header() string { return "Root=" + c.root + ";Parent=" + c.parent + ";Sampled=1" }
+
+// parse returns the call of a header that is well formed and sampled. The header can be that of a client, with anything in it.
+func parse(header string) (c call, sampled bool) {
+	flag := ""
 	for field := range strings.SplitSeq(header, ";") {
-		if name, value, ok := strings.Cut(strings.TrimSpace(field), "="); ok {
-			all[name] = value
+		name, value, _ := strings.Cut(strings.TrimSpace(field), "=")
+		switch name {
+		case "Root":
+			c.root = value
+		case "Parent":
+			c.parent = value
+		case "Sampled":
+			flag = value
 		}
 	}
-	return all
+	version, rest, _ := strings.Cut(c.root, "-")
+	seconds, random, _ := strings.Cut(rest, "-")
+	return c, flag == "1" && version == "1" && isHex(seconds, 8) && isHex(random, 24) && isHex(c.parent, 16)
+}
+
+func isHex(text string, digits int) bool {
+	return len(text) == digits && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 // batch identifies a batch. It contains no phone number and no text.
@@ -94,6 +114,7 @@ const maxBatches = 20
 type notesKey struct{}
 
 type notes struct {
+	call    call
 	mu      sync.Mutex
 	batches []batch
 }
@@ -134,11 +155,11 @@ type subsegment struct {
 // daemonHeader is before each document.
 const daemonHeader = `{"format": "json", "version": 1}` + "\n"
 
-func (h Handler) report(ctx context.Context, header string, batches []batch, start time.Time) error {
-	f, end := fields(header), h.now()
+func (h Handler) report(ctx context.Context, c call, batches []batch, start time.Time) error {
+	end := h.now()
 	for _, b := range batches {
 		document, err := json.Marshal(subsegment{
-			Name: "batch", ID: idOf(header, b), TraceID: f["Root"], ParentID: f["Parent"], Type: "subsegment",
+			Name: "batch", ID: idOf(c, b), TraceID: c.root, ParentID: c.parent, Type: "subsegment",
 			Start: seconds(start), End: seconds(end), Annotations: map[string]string{"campaign": b.campaignID, "batch": b.batchID},
 		})
 		if err == nil {
@@ -152,8 +173,8 @@ func (h Handler) report(ctx context.Context, header string, batches []batch, sta
 }
 
 // idOf returns the ID of a subsegment: the parent is another one in each call.
-func idOf(header string, b batch) string {
-	sum := sha256.Sum256([]byte(header + "\n" + b.campaignID + "\n" + b.batchID))
+func idOf(c call, b batch) string {
+	sum := sha256.Sum256([]byte(c.header() + "\n" + b.campaignID + "\n" + b.batchID))
 	return hex.EncodeToString(sum[:8])
 }
 

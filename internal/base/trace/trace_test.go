@@ -82,15 +82,45 @@ func TestInvoke_MostBatches(t *testing.T) {
 	}
 }
 
+// headerOf returns what a call with the header of a trace passes on.
+func headerOf(t *testing.T, header string) (passed string) {
+	t.Helper()
+	sentBy(t, header, func(ctx context.Context) { passed = trace.Header(ctx) })
+	return passed
+}
+
+// A client can send any header.
 func TestInvoke_NotSampled(t *testing.T) {
 	t.Parallel()
-	for _, header := range []string{"", "Root=1-a-b;Parent=c;Sampled=0", "Root=1-a-b;Sampled=1", "Sampled=1", "nonsense"} {
+	const root, parent = "1-5759e988-bd862e3fe1be46a994272793", "53995c3f42cd8ad8"
+	for _, header := range []string{
+		"", "Sampled=1", "nonsense", "Root=" + root + ";Sampled=1", "Root=" + root + ";Parent=" + parent, "Parent=" + parent + ";Sampled=1",
+		"Root=" + root + ";Parent=" + parent + ";Sampled=0", "Root=" + root + ";Parent=" + parent + ";Sampled=?",
+		"Root=1-a-b;Parent=c;Sampled=1", "Root=2-5759e988-bd862e3fe1be46a994272793;Parent=" + parent + ";Sampled=1",
+		"Root=1-5759e98g-bd862e3fe1be46a994272793;Parent=" + parent + ";Sampled=1", "Root=" + root + "0;Parent=" + parent + ";Sampled=1",
+		"Root=" + root + "-1;Parent=" + parent + ";Sampled=1", "Root=" + root + ";Parent=\n3995c3f42cd8ad8;Sampled=1",
+	} {
 		packets := sentBy(t, header, func(ctx context.Context) { trace.Batch(ctx, "campaign", "one") })
-		if len(packets) > 0 || trace.Header(under(t, header)) != "" {
-			t.Errorf("%q: sent %q", header, packets)
+		if passed := headerOf(t, header); len(packets) > 0 || passed != "" {
+			t.Errorf("%q: sent %q, passes %q on", header, packets, passed)
 		}
 	}
-	if got := trace.Header(under(t, sampled)); got != sampled {
+}
+
+// What SQS gets has the form that it requires.
+func TestHeader_Form(t *testing.T) {
+	t.Parallel()
+	for _, header := range []string{sampled, sampled + ";Lineage=a87bd80c:1|68fd508a:5", "Self=1-2;" + strings.ReplaceAll(sampled, ";", "; ")} {
+		if got := headerOf(t, header); got != sampled {
+			t.Errorf("%q: header %q", header, got)
+		}
+	}
+}
+
+// A function that is not traced passes no client's header on.
+func TestHeader_NotTraced(t *testing.T) {
+	t.Parallel()
+	if got := trace.Header(under(t, sampled)); got != "" {
 		t.Errorf("header %q", got)
 	}
 }

@@ -17,7 +17,7 @@ const million = 1_000_000
 
 // Assumptions say what an estimate leaves out.
 var Assumptions = []string{
-	"simulated from metered units at the prices of us-east-1: ±20 % up to 1 million messages a day, ±30 % above",
+	"simulated from metered units at the prices of us-east-1: ±20 % up to 1 million messages a day, ±30 % above; about a third more in sa-east-1 (assumed)",
 	"each message is delivered, read, and posted to two endpoints; without them it costs less",
 	"without what the stack costs without messages, storage, clicks, exports and pages",
 	"without what the provider charges for its messages",

@@ -28,11 +28,13 @@ type Limit struct {
 // Kind is the kind of a limit.
 type Kind string
 
-// A hard limit is fixed, AWS raises a quota, and a deployment raises a setting.
+// A hard limit is fixed, AWS raises a quota, and a deployment raises a setting. Work that exceeds a delay waits in its queue,
+// and nothing is lost: a load may exceed it.
 const (
 	Hard   Kind = "hard"
 	Quota  Kind = "quota"
 	Config Kind = "setting"
+	Delay  Kind = "delay"
 )
 
 // Need is the use of a resource at the peak of a load.
@@ -46,6 +48,9 @@ type Need struct {
 
 // there returns the limit in sa-east-1.
 func (l Limit) there() float64 { return cmp.Or(l.SaoPaulo, l.Value) }
+
+// Binds reports whether the load reaches a limit that it must not exceed.
+func (n Need) Binds() bool { return n.Share() >= 1 && n.Kind != Delay }
 
 // Share returns the used share of the limit in the region with the lower one. At 1 the load reaches the limit.
 func (n Need) Share() float64 { return n.Need / min(n.Value, n.there()) }
@@ -168,15 +173,13 @@ const (
 	pauseCached = 3
 	// batchReads are the units of reading the state of a batch, in the table of campaigns and in that of outcomes.
 	batchReads = 1
-	// pageReads are the most units of a page that shows a campaign, on average: 50,000 for 800 requests in 8 hours.
-	pageReads = 50e3 / 800
 )
 
 // watching returns the reads of those who watch campaigns, by table: pages, programs and the recount. The metered steps
 // do not contain them.
 func watching(l Load) map[string]float64 {
-	states := (l.stateReads()*l.meanBatches() + l.recounted()) * batchReads
-	return map[string]float64{"campaigns": states + l.pages()*pageReads, "outcomes": states}
+	states := ((l.pages()+l.stateReads())*l.meanBatches() + l.recounted()) * batchReads
+	return map[string]float64{"campaigns": states, "outcomes": states}
 }
 
 // dayWrites returns the writes of the hottest tenant's day. A call writes it once for all its
@@ -244,15 +247,36 @@ func (m Model) functions(l Load, used Step) (needs []Need) {
 		m.need("lambdaConcurrency", "Lambda: environments of all functions", all),
 		m.need("lambdaScaling", "Lambda: environments of one function started in 10 s", largest*scalingPeriod/rise),
 		m.events(l, "events: environments", busy["events"]),
-		m.events(l, "all agents at their most: environments of events", m.mostEvents(l)/m.Limits["callsPerEnvironment"].Value))
+		m.events(l, "all agents at their most: environments of events", m.mostEvents(l)/m.Limits["callsPerEnvironment"].Value),
+		m.delay(l, "outcomes", m.concurrency(m.most(l))["outcomes"]),
+		m.delay(l, "notify", m.mostPosts(l)/metering.PostsAtOnce*metering.WebhookRoundTrip.Seconds()))
 }
 
-// mostEvents returns the most events a second: one for each message that the agents' rates, or the processes of send,
-// let go, and the mean of the busiest hour's reads. Google may post an event of each phone that is on within seconds.
-func (m Model) mostEvents(l Load) float64 {
-	plan := planOf(l.Plan)
+// mostSent returns the most messages a second that the agents' rates, or the processes of send, let go.
+func (m Model) mostSent(l Load) float64 {
 	sent := m.Settings[l.Plan].Functions["send"].Concurrency * metering.SendConcurrency / metering.ProviderRoundTrip.Seconds()
-	return math.Min(sent, plan.SendRate) + plan.Hour/hour
+	return math.Min(sent, planOf(l.Plan).SendRate)
+}
+
+// mostEvents returns the most events a second: one for each message that is sent, and the mean of the busiest hour's reads.
+// Google may post an event of each phone that is on within seconds.
+func (m Model) mostEvents(l Load) float64 { return m.mostSent(l) + planOf(l.Plan).Hour/hour }
+
+// most returns the load while all agents send at their most, some minutes after they began.
+func (m Model) most(l Load) Load {
+	l.Burst = m.mostSent(l)
+	l.Calls = l.Burst / l.PerCall
+	return l
+}
+
+// mostPosts returns the posts of that load a second: of each message that it was sent, and of its events.
+func (m Model) mostPosts(l Load) float64 { return Endpoints * m.most(l).webhooks() }
+
+// delay returns a need of calls at once of a function that gets the tasks of all agents at their most.
+func (m Model) delay(l Load, function string, busy float64) Need {
+	n := setting(m.Settings[l.Plan].Functions[function].Concurrency, title(function), "all agents at their most: "+function+", calls at once", busy)
+	n.Setting, n.Kind = "", Delay // its queue takes the rest
+	return n
 }
 
 // events returns a need of environments of the events function. The smallest load reserves none for it.

@@ -22,8 +22,9 @@ func (m Model) Print(w io.Writer) error {
 		fmt.Fprintf(w, "%s: %.0f messages and %.0f events a second\n", l.Name, l.Messages(), l.Events())
 		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "resource\tneed at peak\tus-east-1\tsa-east-1\tshare\tkind\traise")
+		first := slices.IndexFunc(needs, Need.Binds)
 		for i, n := range needs {
-			if sources[n.Source] = true; i == 0 && n.Share() >= 1 {
+			if sources[n.Source] = true; i == first {
 				n.Ask += " ← binds first"
 			}
 			fmt.Fprintf(table, "%s\t%s\t%.0f\t%.0f\t%.1f%%\t%s\t%s\n", n.Resource, amount(n.Need), n.Value, n.there(), 100*n.Share(), n.Kind, n.Ask)
@@ -54,7 +55,7 @@ func Summary(l Load, needs []Need) string {
 	bound := map[Kind][]string{}
 	for _, n := range needs {
 		switch {
-		case n.Share() < 1:
+		case !n.Binds():
 		case n.Kind == Hard:
 			bound[Hard] = append(bound[Hard], fmt.Sprintf("%s from %.0f messages a second on", n.Resource, l.Messages()/n.Share()))
 		default:

@@ -109,7 +109,7 @@ func TestPlans_OnlyNamedQuotasBind(t *testing.T) {
 	for _, p := range Plans {
 		asked := m.Quotas(p)
 		for _, n := range m.Needs(p.load()) {
-			if n.Share() >= 1 && !named(asked, n) {
+			if n.Binds() && !named(asked, n) {
 				t.Errorf("Load=%s: %s binds: %.0f of %.0f (%s)", p.Name, n.Resource, n.Need, n.Value, n.Kind)
 			}
 		}
@@ -129,7 +129,7 @@ func TestBurst_NothingBinds(t *testing.T) {
 	for _, p := range Plans[1:] {
 		asked := m.Quotas(p)
 		for _, n := range m.Needs(p.burst()) {
-			if n.Share() > most && !named(asked, n) {
+			if n.Share() > most && n.Kind != Delay && !named(asked, n) {
 				t.Errorf("Load=%s: %s uses %.0f of %.0f (%s)", p.Name, n.Resource, n.Need, n.Value, n.Kind)
 			}
 		}
@@ -140,7 +140,7 @@ func TestBurst_NothingBinds(t *testing.T) {
 func TestEvents_WhatCanBeSent(t *testing.T) {
 	t.Parallel()
 	m := model(t)
-	const environments, most = "events: environments", "all agents at their most"
+	const environments, most = "events: environments", "all agents at their most: environments of events"
 	burst := find(t, m.Needs(Plans[1].burst()), environments).Need
 	if want := (300*0.75 + 2*50e3/3600) / 10; math.Abs(burst-want) > 1e-9 { // 50,000 of the hour's messages are of other campaigns
 		t.Errorf("a burst needs %v environments, want %v", burst, want)
@@ -161,6 +161,26 @@ func TestEvents_WhatCanBeSent(t *testing.T) {
 	}
 }
 
+// What waits while all agents send at their most is counted by hand: 3,300 messages a second have 0.75 events each, and two
+// endpoints get a webhook of each message and event. A call makes 32 posts in 0.15 s.
+func TestNeeds_AllAgentsAtTheirMost(t *testing.T) {
+	t.Parallel()
+	m := model(t)
+	l := Plans[1].load()
+	const notify, outcomes = "all agents at their most: notify", "all agents at their most: outcomes"
+	posts := find(t, m.Needs(l), notify)
+	if want := 2 * (3300 + 0.75*3300) * 0.15 / 32; math.Abs(posts.Need-want) > 1e-9 || posts.Value != 40 || posts.Share() < 1 || posts.Binds() {
+		t.Errorf("notify needs %v of %v, want %v of 40, and it binds: %v", posts.Need, posts.Value, want, posts.Binds())
+	}
+	mean, most := find(t, m.Needs(l), "outcomes: MaximumConcurrency"), find(t, m.Needs(l), outcomes)
+	if want := mean.Need * (0.75 * 3300) / (2 * 250e3 / 3600); math.Abs(most.Need-want) > 1e-9*want || most.Value != 15 {
+		t.Errorf("outcomes needs %v of %v, want %v of 15", most.Need, most.Value, want)
+	}
+	if settings := m.Values(Plans[1]); settings["Notify"] != 40 || settings["Outcomes"] != 15 {
+		t.Errorf("the settings %v follow what may wait", settings)
+	}
+}
+
 // What those cause who watch campaigns is counted by hand: 300 tenants have two pages each and a program, which ask every 5
 // seconds. A mean campaign has ten batches.
 func TestNeeds_Watching(t *testing.T) {
@@ -172,8 +192,8 @@ func TestNeeds_Watching(t *testing.T) {
 	for resource, want := range map[string]float64{
 		"API Gateway: pages of the dashboard":   120,
 		"API Gateway: reads of campaigns":       60,
-		"table campaigns, reads":                120*62.5 + 60*10 + batches,
-		"table outcomes, reads":                 60*10 + batches,
+		"table campaigns, reads":                (120+60)*10 + batches,
+		"table outcomes, reads":                 (120+60)*10 + batches,
 		"recount of the hottest tenant":         batches,
 		"rows of the hottest tenant's campaign": 600 / 5.0,
 		"pause of all sending":                  m.concurrency(l)["send"] / 3,
@@ -370,7 +390,7 @@ func TestPrint_SortedWithFirstMarked(t *testing.T) {
 	bound := 0
 	for _, l := range Loads() {
 		needs := m.Needs(l)
-		if needs[0].Share() >= 1 {
+		if slices.ContainsFunc(needs, Need.Binds) {
 			bound++
 		}
 		if !slices.IsSortedFunc(needs, func(a, b Need) int { return int(1e6*b.Share()) - int(1e6*a.Share()) }) {
