@@ -497,3 +497,60 @@ func TestSwitchOff_EnabledAgainAndAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestPost_Timeout(t *testing.T) {
+	t.Parallel()
+	if client := (netguard.Guard{}).Client(1, webhook.Timeout); client.Timeout != 15*time.Second {
+		t.Errorf("posts are given up after %v, want 15s", client.Timeout)
+	}
+}
+
+var errDied = errors.New("died")
+
+func TestPost_NonPublicAddress(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of the test
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("a webhook was posted")
+	})}}
+	server.Start()
+	t.Cleanup(server.Close)
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	for _, host := range []string{"127.0.0.1", "169.254.169.254", "[::ffff:10.0.0.1]", "[::ffff:127.0.0.1]", "2130706433", "localhost", "[::1]", "0.0.0.0"} {
+		t.Run(host, func(t *testing.T) {
+			t.Parallel()
+			w := newHarness(t, 1)
+			w.endpoint.URL = "http://" + host + ":" + port
+			w.must(w.store.SaveEndpoint(t.Context(), w.endpoint))
+			process := w.notifier()
+			process.HTTP = netguard.Guard{}.Client(1, time.Minute)
+			w.record(sent(1)...)
+			w.run(time.Second, process)
+			failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10)
+			if err != nil || len(failures) != 1 || failures[0].Status != 0 || failures[0].Code != "address_refused" && host != "2130706433" {
+				t.Errorf("failures %+v, %v; want one, without a connection", failures, err)
+			}
+		})
+	}
+}
+
+func TestPost_Redirect(t *testing.T) {
+	t.Parallel()
+	w := newHarness(t, 1)
+	elsewhere := newReceiver(t)
+	w.receiver.set(func(h http.ResponseWriter, _ string) int {
+		h.Header().Set("Location", elsewhere.URL)
+		return http.StatusTemporaryRedirect
+	})
+	w.record(sent(1)...)
+	w.run(time.Minute, w.notifier())
+	if _, posts := elsewhere.taken(); posts != 0 {
+		t.Errorf("%d posts went elsewhere", posts)
+	}
+	if failures, err := w.store.Failures(t.Context(), w.tenant, w.endpoint.ID, 10); err != nil || len(failures) == 0 || failures[0].Code != "status_307" {
+		t.Errorf("failures %+v, %v; want status_307", failures, err)
+	}
+}

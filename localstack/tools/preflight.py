@@ -118,7 +118,8 @@ def check_concurrency(clients, stack, environment, load):
             f'deploy without the reservation: "Load=small" in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml')
     if concurrency["value"] <= limits["ConcurrentExecutions"] < max(concurrency["default"], concurrency["value"]):
         share = f"{wanted:,} and 80% of the rest of" if wanted else "80% of"
-        return f"ConcurrencyAlarm fires at {share} {asked(concurrency)}, and Lambda lets this account run {limits['ConcurrentExecutions']}: ask for as many"
+        return (f"ConcurrencyAlarm fires at {share} {asked(concurrency)}, and Lambda lets this account run "
+                f"{limits['ConcurrentExecutions']}: ask for as many")
     return None
 
 
