@@ -379,8 +379,8 @@ func TestPreflight(t *testing.T) {
 			[]string{"encrypted with alias/aws/sns"},
 		},
 		"topic with the policy of SNS": {
-			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"Policy": `{"Statement": [{"Effect": "Allow", "Principal": {"AWS": "*"},
-				"Action": ["SNS:Publish", "SNS:Subscribe"], "Condition": {"StringEquals": {"AWS:SourceOwner": "123456789012"}}}]}`}},
+			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"Policy": `{"Statement": [{
+				"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": ["SNS:Publish", "SNS:Subscribe"], "Condition": {"StringEquals": {"AWS:SourceOwner": "123456789012"}}}]}`}},
 			"production",
 			complete(),
 			true,
@@ -399,7 +399,8 @@ func TestPreflight(t *testing.T) {
 				{"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": "sns:Publish"},
 				{"Effect": "Deny", "Principal": "*", "Action": "sns:Publish"},
 				{"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sns:Subscribe"},
-				{"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sns:Publish", "Condition": {"StringEquals": {"AWS:SourceOwner": "210987654321"}}}]}`}},
+				{"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sns:Publish",
+					"Condition": {"StringEquals": {"AWS:SourceOwner": "210987654321"}}}]}`}},
 			"production",
 			complete(),
 			true,
