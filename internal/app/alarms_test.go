@@ -103,19 +103,27 @@ func TestTemplate_ProductionHasTopics(t *testing.T) {
 	}
 }
 
-// The alarms of limited calls are on routes that have a limit, and on the log lines of those.
+// The alarms of limited calls are on routes that have a limit, and on the log lines of those. Each route with a limit of the load
+// has one: such limits are for all tenants.
 func TestTemplate_LimitedRoutes(t *testing.T) {
 	t.Parallel()
 	limits := member(member(section(t, "Resources")["Api"], "Properties"), "RouteSettings")
 	routes := section(t, "Mappings")["Routes"]
+	watched := map[string]bool{}
 	for i := 0; i < len(routes.Content); i += 2 {
 		name, key := routes.Content[i].Value, value(member(routes.Content[i+1], "Key"))
+		watched[key] = true
 		if member(limits, key) == nil {
 			t.Errorf("%s: the route %q has no limit of its own", name, key)
 		}
 		pattern := value(member(member(section(t, "Resources")[name+"CallsFilter"], "Properties"), "FilterPattern"))
 		if pattern != `{ $.routeKey = "`+key+`" }` {
 			t.Errorf("%s: its calls are counted by %s", name, pattern)
+		}
+	}
+	for i := 0; i < len(limits.Content); i += 2 {
+		if key := limits.Content[i].Value; slices.Contains(words(limits.Content[i+1]), "Loads") && !watched[key] {
+			t.Errorf("no alarm is on limited calls of %s", key)
 		}
 	}
 	format := value(member(member(member(section(t, "Resources")["Api"], "Properties"), "AccessLogSettings"), "Format"))

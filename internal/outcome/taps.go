@@ -213,6 +213,6 @@ func (a *Applier) appendClicks(ctx context.Context, b campaign.Batch, tasks []re
 			return fmt.Errorf("batch %s: %w", b.BatchID, err)
 		}
 	}
-	metrics.Add(ctx, metrics.EventsApplied, len(clicks))
+	metrics.Add(ctx, metrics.ClicksApplied, len(clicks))
 	return nil
 }

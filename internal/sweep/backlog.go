@@ -69,6 +69,7 @@ func (r *shardSweep) requeueLost(ctx context.Context, waits map[string]bool) {
 	defer cancel()
 	for _, b := range r.queued {
 		if starting.Err() != nil {
+			r.cut = true
 			return
 		}
 		r.count(ctx, b.BatchRef, func(ctx context.Context, _ campaign.BatchRef) (action, error) {

@@ -42,6 +42,7 @@ func (r *shardSweep) processDeliveries(ctx context.Context) error {
 			return fmt.Errorf("sweep: %w", err)
 		}
 		if starting.Err() != nil {
+			r.cut = true
 			return nil
 		}
 		pending.add(ctx, due)

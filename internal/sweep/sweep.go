@@ -170,8 +170,8 @@ func (s *Sweeper) Sweep(ctx context.Context, section Section) error {
 	})
 	s.recount(ctx, section, began)
 	delivered := deliveries()
-	turned(ctx, NetDue, errorsOf(sweeps)...)
-	turned(ctx, NetDeliveries, errorsOf(delivered)...)
+	turnedIn(ctx, netDue, section, sweeps)
+	turnedIn(ctx, netDeliveries, section, delivered)
 	return report(ctx, append(sweeps, delivered...))
 }
 
@@ -181,7 +181,7 @@ func (s *Sweeper) recount(ctx context.Context, section Section, began time.Time)
 		return
 	}
 	err := s.Recount(ctx, began)
-	turned(ctx, NetRecount, err)
+	turned(ctx, netRecount, err)
 	if err != nil {
 		slog.WarnContext(ctx, "recounting results failed; the next turn repeats it", "error", err)
 	}
@@ -199,6 +199,7 @@ type shardSweep struct {
 	campaigns []campaign.ID // that may have expired
 	resumed   subjects
 	wakes     []campaign.BatchRef // that may have waited for one of resumed
+	cut       bool                // due items are left because the call was about to end; expired campaigns do not count
 	err       error
 }
 
@@ -257,6 +258,7 @@ func (r *shardSweep) process(ctx context.Context) error {
 			return fmt.Errorf("sweep: %w", err)
 		}
 		if starting.Err() != nil || r.holding.Load() && early.Err() != nil {
+			r.cut = true
 			return nil
 		}
 		switch {

@@ -1,18 +1,22 @@
 package sweep_test
 
 import (
+	"bytes"
 	"context"
 	"iter"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"campaign-dispatch/internal/aws/dynamo"
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/sweep"
 	"campaign-dispatch/internal/sweep/overdue"
+	"campaign-dispatch/internal/webhook/delivery"
 )
 
 // busyStore has an endless number of batches in the first half of the shards, and one in
@@ -58,8 +62,8 @@ func TestSweep_BusyShards(t *testing.T) {
 		sweeper := &sweep.Sweeper{Store: store, Expire: brokenExpirer{}.ExpireIfDue, Shards: dynamo.DueShards, Now: time.Now}
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second) // five seconds are reserved for started work
 		defer cancel()
-		if err := sweeper.Sweep(ctx, sweep.Section{}); err != nil {
-			t.Error(err)
+		if nets := netsOf(ctx, t, sweeper, sweep.Section{}); strings.Contains(nets, "due-") {
+			t.Errorf("it completed a run of %s, and had items left", nets)
 		}
 		if len(store.looked) != dynamo.DueShards {
 			t.Errorf("batches of %d shards were looked at, want those of all %d", len(store.looked), dynamo.DueShards)
@@ -70,6 +74,59 @@ func TestSweep_BusyShards(t *testing.T) {
 	})
 }
 
+// netsOf sweeps, and returns the nets of which it completed a run.
+func netsOf(ctx context.Context, t *testing.T, s *sweep.Sweeper, section sweep.Section) string {
+	t.Helper()
+	var log bytes.Buffer
+	handler := metrics.NewHandler(func(ctx context.Context, _ []byte) ([]byte, error) { return nil, s.Sweep(ctx, section) }, &log, time.Now)
+	if _, err := handler.Invoke(ctx, nil); err != nil {
+		t.Error(err)
+	}
+	var nets []string
+	for line := range strings.Lines(log.String()) {
+		if _, net, counted := strings.Cut(line, `"Net":"`); counted {
+			net, _, _ = strings.Cut(net, `"`)
+			nets = append(nets, net)
+		}
+	}
+	return strings.Join(nets, " ")
+}
+
+// overdueDeliveries are more than a call can queue.
+type overdueDeliveries struct {
+	unpaused
+
+	left bool // whether the call is over before all are read
+}
+
+func (overdueDeliveries) Due(context.Context, int, time.Time) iter.Seq2[overdue.Item, error] {
+	return func(func(overdue.Item, error) bool) {}
+}
+
+func (s overdueDeliveries) DueDeliveries(ctx context.Context, _ int, _ time.Time) iter.Seq2[overdue.Item, error] {
+	return func(yield func(overdue.Item, error) bool) {
+		if s.left {
+			time.Sleep(2 * time.Second)
+			yield(overdue.Item{Delivery: &delivery.NotifyTask{Tenant: "acme"}}, nil)
+		}
+	}
+}
+
+// A part whose webhooks were not all reached in time is no complete run: the rest may be late for hours.
+func TestSweep_DeliveriesLeft(t *testing.T) {
+	t.Parallel()
+	for left, want := range map[bool]string{false: "deliveries-1 due-1", true: "due-1"} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+			defer cancel()
+			sweeper := &sweep.Sweeper{Store: overdueDeliveries{left: left}, Shards: 4, DeliveryShards: 4, Now: time.Now}
+			if nets := netsOf(ctx, t, sweeper, sweep.Section{Number: 1, Of: 4}); nets != want {
+				t.Errorf("left is %t: it completed a run of %q, want %q", left, nets, want)
+			}
+		})
+	}
+}
+
 // The parts in the template's rules cover each shard once.
 func TestSweepPart_Shards(t *testing.T) {
 	t.Parallel()
@@ -77,8 +134,9 @@ func TestSweepPart_Shards(t *testing.T) {
 	for part := range dynamo.DueSections {
 		store := &countingStore{looked: looked}
 		sweeper := &sweep.Sweeper{Store: store, Shards: dynamo.DueShards, Now: time.Now}
-		if err := sweeper.Sweep(t.Context(), sweep.Section{Number: part, Of: dynamo.DueSections}); err != nil {
-			t.Error(err)
+		want := "deliveries-" + strconv.Itoa(part) + " due-" + strconv.Itoa(part)
+		if nets := netsOf(t.Context(), t, sweeper, sweep.Section{Number: part, Of: dynamo.DueSections}); nets != want {
+			t.Errorf("it completed a run of %q, want %q", nets, want)
 		}
 		if len(looked) != (part+1)*dynamo.DueShards/dynamo.DueSections {
 			t.Errorf("%d shards were read after %d parts", len(looked), part+1)

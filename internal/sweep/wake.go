@@ -94,6 +94,7 @@ func (s *Sweeper) tenantOf(ctx context.Context, subject string) (string, error) 
 func (r *shardSweep) wake(ctx context.Context) error {
 	for _, ref := range r.wakes {
 		if ctx.Err() != nil {
+			r.cut = true
 			return nil
 		}
 		r.count(ctx, ref, r.wakeBatch)
@@ -106,6 +107,7 @@ func (r *shardSweep) wake(ctx context.Context) error {
 	for due, err := range r.sweeper.Store.Due(ctx, r.shard, now.Add(outgoing.PauseCheck)) {
 		switch {
 		case ctx.Err() != nil:
+			r.cut = true
 			return nil
 		case err != nil:
 			return fmt.Errorf("sweep: %w", err)

@@ -401,15 +401,17 @@ func (b breaking) DeleteDelivery(ctx context.Context, t delivery.NotifyTask) err
 	return err
 }
 
-func (b breaking) DisableEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
+func (b breaking) DisableEndpoint(
+	ctx context.Context, tenant, id, offReason string, noticeEvery time.Duration,
+) (disabled, notice bool, err error) {
 	if err := b.w.fail("switch endpoint"); err != nil {
-		return false, err
+		return false, false, err
 	}
-	ok, err := b.Store.DisableEndpoint(ctx, tenant, id, offReason)
+	disabled, notice, err = b.Store.DisableEndpoint(ctx, tenant, id, offReason, noticeEvery)
 	if unreadable := b.w.fail("switched endpoint"); unreadable != nil {
-		return false, unreadable
+		return false, false, unreadable
 	}
-	return ok, err
+	return disabled, notice, err
 }
 
 func (b breaking) SaveCircuit(ctx context.Context, c delivery.Circuit) (bool, error) {

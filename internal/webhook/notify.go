@@ -46,8 +46,9 @@ type Store interface {
 type Endpoints interface {
 	// Endpoint returns an endpoint. The error wraps campaign.ErrNotFound if there is none.
 	Endpoint(ctx context.Context, tenant, id string) (delivery.Endpoint, error)
-	// DisableEndpoint disables an endpoint that is on, and reports whether it did.
-	DisableEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error)
+	// DisableEndpoint disables an endpoint that is on, and reports whether it did. Of the callers that disable it within
+	// noticeEvery, only the first gets notice = true.
+	DisableEndpoint(ctx context.Context, tenant, id, offReason string, noticeEvery time.Duration) (disabled, notice bool, err error)
 	// Circuit returns the circuit of an endpoint. Without one, only Tenant and EndpointID are set.
 	Circuit(ctx context.Context, tenant, endpointID string) (delivery.Circuit, error)
 	// SaveCircuit writes a circuit that has not changed, and reports whether it did.
@@ -458,16 +459,21 @@ func (n *Notifier) readable(
 	return nil, false, n.markDead(ctx, read, read)
 }
 
+// noticeEvery is the least time between two notices of an endpoint. Its tenant can enable it again and again.
+const noticeEvery = 24 * time.Hour
+
 func (n *Notifier) switchOff(ctx context.Context, e delivery.Endpoint, reason string) error {
-	disabled, err := n.Endpoints.DisableEndpoint(ctx, e.Tenant, e.ID, reason)
+	disabled, notice, err := n.Endpoints.DisableEndpoint(ctx, e.Tenant, e.ID, reason, noticeEvery)
 	if err != nil {
 		return err
 	}
 	n.endpoints.Drop(endpointKey{e.Tenant, e.ID})
-	metrics.Add(ctx, metrics.EndpointsOff, 1)
-	metrics.AddOf(ctx, metrics.EndpointsOff, metrics.OfEndpoint, e.ID, 1)
-	slog.ErrorContext(ctx, "endpoint disabled", "tenant", e.Tenant, "endpoint_id", e.ID, "reason", reason)
 	if disabled {
+		metrics.Add(ctx, metrics.EndpointsOff, 1)
+		metrics.AddOf(ctx, metrics.EndpointsOff, metrics.OfEndpoint, e.ID, 1)
+		slog.ErrorContext(ctx, "endpoint disabled", "tenant", e.Tenant, "endpoint_id", e.ID, "reason", reason)
+	}
+	if notice {
 		n.tell(ctx, e, reason)
 	}
 	return nil

@@ -469,8 +469,32 @@ func TestSwitchOff_OperatorsAreToldOnce(t *testing.T) {
 		strings.Contains(told, e.URL) || strings.Contains(told, "5511") {
 		t.Errorf("told %q", w.notices)
 	}
-	if !strings.Contains(out.String(), `"Dimensions":[["Stack","EndpointId"]]`) || !strings.Contains(out.String(), `"EndpointId":"`+e.ID+`"`) {
-		t.Errorf("the endpoint is not counted: %s", out.String())
+	counted := `"EndpointId":"` + e.ID + `","EndpointsOff":1,`
+	if !strings.Contains(out.String(), `"Dimensions":[["Stack","EndpointId"]]`) || !strings.Contains(out.String(), counted) {
+		t.Errorf("the endpoint is not counted once: %s", out.String())
+	}
+}
+
+// A tenant that enables a broken endpoint again and again causes one notice a day.
+func TestSwitchOff_EnabledAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	w := newHarness(t, 20)
+	w.receiver.set(failing(http.StatusGone))
+	for i, step := range []struct {
+		later time.Duration
+		want  int // notices
+	}{{0, 1}, {time.Hour, 1}, {22 * time.Hour, 1}, {2 * time.Hour, 2}, {time.Hour, 2}} {
+		w.mu.Lock()
+		w.now = w.now.Add(step.later)
+		w.mu.Unlock()
+		_, err := w.store.SwitchEndpoint(t.Context(), w.tenant, w.endpoint.ID, "")
+		w.must(err)
+		w.record(campaign.Change{Index: i, Outcome: campaign.OutcomeSent, At: start})
+		w.run(time.Minute, w.notifier())
+		e, err := w.store.Endpoint(t.Context(), w.tenant, w.endpoint.ID)
+		if err != nil || e.OffReason != "gone" || len(w.notices) != step.want {
+			t.Errorf("at %v, it is off because %q, %v; %d notices, want %d", w.Now(), e.OffReason, err, len(w.notices), step.want)
+		}
 	}
 }
 

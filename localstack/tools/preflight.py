@@ -117,7 +117,9 @@ def check_concurrency(clients, stack, environment, load):
             f"reserves {wanted} and must leave {UNRESERVED}: ask for {asked(concurrency)} in Service Quotas (AWS Lambda, Concurrent executions), or "
             f'deploy without the reservation: "Load=small" in parameter_overrides of [{environment}.deploy.parameters] in samconfig.toml')
     if concurrency["value"] <= limits["ConcurrentExecutions"] < max(concurrency["default"], concurrency["value"]):
-        return f"ConcurrencyAlarm fires at 80% of {asked(concurrency)}, and Lambda lets this account run {limits['ConcurrentExecutions']}: ask for as many"
+        share = f"{wanted:,} and 80% of the rest of" if wanted else "80% of"
+        return (f"ConcurrencyAlarm fires at {share} {asked(concurrency)}, and Lambda lets this account run "
+                f"{limits['ConcurrentExecutions']}: ask for as many")
     return None
 
 
@@ -183,7 +185,30 @@ def check_topic(clients, region, arn, where):
         raise Problem(f"the alarm topic {arn} is encrypted with alias/aws/sns, which CloudWatch cannot use: use your own key and allow CloudWatch to use it")
     if topic.get("SubscriptionsConfirmed") == "0":
         raise Problem(f"the alarm topic {arn} has no confirmed subscription, so nobody receives the alarms: subscribe and confirm, or change {where}")
+    if not lets_publish(topic.get("Policy"), account(clients)):
+        return (f"the policy of the alarm topic {arn} does not let CloudWatch publish, as far as preflight can read it: keep the statement "
+                "that SNS gives a topic at first, or allow sns:Publish to cloudwatch.amazonaws.com and events.amazonaws.com")
     return None
+
+
+def lets_publish(policy, own):
+    """Returns whether a topic's policy has the statement that SNS writes at first, for what is of the own account, or one for CloudWatch."""
+    statements = json.loads(policy)["Statement"] if policy else []
+    for statement in listed(statements):
+        principal = statement.get("Principal", {})
+        if statement["Effect"] != "Allow" or not {"sns:publish", "sns:*", "*"} & {a.lower() for a in listed(statement.get("Action", []))}:
+            continue
+        if principal != "*" and "cloudwatch.amazonaws.com" in listed(principal.get("Service", [])):
+            return True
+        condition = statement.get("Condition", {})
+        if (principal == "*" or "*" in listed(principal.get("AWS", []))) and (not condition or own in json.dumps(condition)):
+            return True
+    return not policy  # SNS gives each topic one
+
+
+def listed(value):
+    """Returns a member of a policy, which may be a list or one value, as a list."""
+    return value if isinstance(value, list) else [value]
 
 
 def users(clients, stack):

@@ -261,6 +261,10 @@ func TestPreflight(t *testing.T) {
 			&account{concurrency: 260, unreserved: 260}, "production", complete("Load=small"), true,
 			[]string{"ConcurrencyAlarm fires at 80% of 1,000, and Lambda lets this account run 260", "can hold the production stack"},
 		},
+		"concurrency 900, with a reservation": {
+			&account{concurrency: 900, unreserved: 900}, "production", complete("Load=10m"), true,
+			[]string{"ConcurrencyAlarm fires at 600 and 80% of the rest of 1,000, and Lambda lets this account run 900", "can hold the production stack"},
+		},
 		"concurrency 600, others reserve": {
 			&account{concurrency: 600, unreserved: 150}, "staging", []string{"Load=1m"}, false, []string{"reserves 510", `"Load=small"`, "[staging.deploy.parameters]"},
 		},
@@ -373,6 +377,37 @@ func TestPreflight(t *testing.T) {
 			complete(),
 			false,
 			[]string{"encrypted with alias/aws/sns"},
+		},
+		"topic with the policy of SNS": {
+			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"Policy": `{"Statement": [{
+				"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": ["SNS:Publish", "SNS:Subscribe"], "Condition": {"StringEquals": {"AWS:SourceOwner": "123456789012"}}}]}`}},
+			"production",
+			complete(),
+			true,
+			[]string{"can hold"},
+		},
+		"topic with a policy for CloudWatch": {
+			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"Policy": `{"Statement": {"Effect": "Allow", "Action": "sns:Publish",
+				"Principal": {"Service": ["events.amazonaws.com", "cloudwatch.amazonaws.com"]}}}`}},
+			"production",
+			complete(),
+			true,
+			[]string{"can hold"},
+		},
+		"topic with a policy of others": {
+			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"Policy": `{"Statement": [
+				{"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": "sns:Publish"},
+				{"Effect": "Deny", "Principal": "*", "Action": "sns:Publish"},
+				{"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sns:Subscribe"},
+				{"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sns:Publish",
+					"Condition": {"StringEquals": {"AWS:SourceOwner": "210987654321"}}}]}`}},
+			"production",
+			complete(),
+			true,
+			[]string{
+				"warning: the policy of the alarm topic arn:aws:sns:sa-east-1:123456789012:pages does not let CloudWatch publish",
+				"allow sns:Publish to cloudwatch.amazonaws.com and events.amazonaws.com", "can hold",
+			},
 		},
 		"topic without a subscription": {
 			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"SubscriptionsConfirmed": "0"}},

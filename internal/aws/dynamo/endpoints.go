@@ -68,21 +68,36 @@ func (s *EndpointStore) RotateEndpoint(ctx context.Context, tenant, id, secret s
 	return s.rotate(ctx, "rotate the secret of endpoint "+id, w, func(there Item) bool { return getText(there, "secret") == secret })
 }
 
+// setOff disables an endpoint.
+const setOff = "SET offReason = :reason, offAt = :at"
+
+func (s *EndpointStore) off(reason string) Item {
+	return Item{":reason": text(reason), ":at": millis(s.Now())}
+}
+
 // SwitchEndpoint disables an endpoint for a reason, or enables it if the reason is empty.
 // It reports whether the endpoint exists.
 func (s *EndpointStore) SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
 	update, values := "REMOVE offReason, offAt", Item(nil)
 	if offReason != "" {
-		update, values = "SET offReason = :reason, offAt = :at", Item{":reason": text(offReason), ":at": millis(s.Now())}
+		update, values = setOff, s.off(offReason)
 	}
 	return s.write(ctx, "switch endpoint "+id, s.update(endpointKey(tenant, id), update, present, values))
 }
 
-// DisableEndpoint disables an endpoint that is on, and reports whether it did.
-func (s *EndpointStore) DisableEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
-	values := Item{":reason": text(offReason), ":at": millis(s.Now())}
-	condition := present + " AND attribute_not_exists(offReason)"
-	return s.write(ctx, "disable endpoint "+id, s.update(endpointKey(tenant, id), "SET offReason = :reason, offAt = :at", condition, values))
+// DisableEndpoint disables an endpoint that is on, and reports whether it did. Of the callers that disable it within noticeEvery,
+// only the first gets notice = true.
+func (s *EndpointStore) DisableEndpoint(
+	ctx context.Context, tenant, id, offReason string, noticeEvery time.Duration,
+) (disabled, notice bool, err error) {
+	doing, key, on := "disable endpoint "+id, endpointKey(tenant, id), present+" AND attribute_not_exists(offReason)"
+	first := on + " AND (attribute_not_exists(noticeAt) OR noticeAt <= :earlier)"
+	values := with(s.off(offReason), Item{":earlier": millis(s.Now().Add(-noticeEvery))})
+	if notice, err = s.write(ctx, doing, s.update(key, setOff+", noticeAt = :at", first, values)); notice || err != nil {
+		return notice, notice, err
+	}
+	disabled, err = s.write(ctx, doing, s.update(key, setOff, on, s.off(offReason)))
+	return disabled, false, err
 }
 
 // SetKinds sets the webhook event types of an endpoint, none for the default. It reports
@@ -95,7 +110,7 @@ func (s *EndpointStore) SetKinds(ctx context.Context, tenant, id string, kinds [
 func endpointFields(e *delivery.Endpoint) fields {
 	return fields{
 		"url": &e.URL, "secret": &e.Secret, "previousSecret?": &e.PreviousSecret, "previousUntil?": &e.PreviousUntil,
-		"offReason?": &e.OffReason, "offAt?": &e.OffAt,
+		"offReason?": &e.OffReason, "offAt?": &e.OffAt, "noticeAt?": &e.NoticeAt,
 	}
 }
 

@@ -200,9 +200,10 @@ const (
 	RepeatedAnswers   Metric = "RepeatedAnswers"   // 409 by the provider: it has the message from an earlier attempt
 	ListsUnreadable   Metric = "ListsUnreadable"   // segments of lists that are missing or damaged; nothing is sent
 	MessagesThrottled Metric = "MessagesThrottled" // 429 by the provider, retried
-	EventsApplied     Metric = "EventsApplied"
-	EventsDropped     Metric = "EventsDropped" // unreadable, or of unknown messages or removed agents
-	EventsRefused     Metric = "EventsRefused" // requests of an agent that are not signed with its token, by agent
+	EventsApplied     Metric = "EventsApplied"     // of the provider
+	ClicksApplied     Metric = "ClicksApplied"     // clicks on links, which the service sees itself
+	EventsDropped     Metric = "EventsDropped"     // unreadable, or of unknown messages or removed agents
+	EventsRefused     Metric = "EventsRefused"     // requests of an agent that are not signed with its token, by agent
 	WebhooksAccepted  Metric = "WebhooksAccepted"
 	WebhooksRefused   Metric = "WebhooksRefused"
 	WebhooksGivenUp   Metric = "WebhooksGivenUp"
@@ -214,5 +215,6 @@ const (
 	ExportsFailed     Metric = "ExportsFailed"     // the data could not be read
 	SweepFound        Metric = "SweepFound"        // lost work found
 	SweepFailed       Metric = "SweepFailed"       // due items that failed; they stay due
-	SweepTurn         Metric = "SweepTurn"         // turns of a safety net, by net
+	RecountFailed     Metric = "RecountFailed"     // tenants whose counts of days were not recounted
+	SweepTurn         Metric = "SweepTurn"         // complete runs of a safety net, by net
 )

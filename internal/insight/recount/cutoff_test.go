@@ -217,3 +217,40 @@ func TestRecount_NoTenantIsStarved(t *testing.T) {
 		})
 	}
 }
+
+// A tenant whose recount takes many calls lets the others go first after ten of them, and goes on where it was.
+func TestRecount_LargeTenant(t *testing.T) {
+	t.Parallel()
+	const campaigns, chunksOfACall, most = 3_000, 3, 12
+	at, all := time.Unix(0, 0).Add(1000*time.Minute), manyTenants()
+	large, others := turnOf(t, at, all)[:1], turnOf(t, at.Add(time.Minute), all)
+	synctest.Test(t, func(t *testing.T) {
+		m, lists := newMemory().books(large, campaigns), 0
+		m.tenants = append(large, others...)
+		m.before = func(ctx context.Context, kind, tenant string) error {
+			if kind == "ListCampaigns" && tenant == large[0] {
+				lists++
+			}
+			if lists <= chunksOfACall || kind == "SaveRecountCursor" {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		for minute := range campaigns/50/chunksOfACall + 3 {
+			lists = 0
+			if err := m.call(t, at.Add(time.Duration(minute)*time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			if minute == most && len(m.counted) != len(m.tenants) {
+				t.Errorf("after %d calls, %q of %q were begun", most, m.counted, m.tenants)
+			}
+		}
+		if diff := cmp.Diff(m.window(large[0]), m.shown(large[0])); diff != "" {
+			t.Errorf("days of the large tenant (-want +got):\n%s", diff)
+		}
+		if m.listed > campaigns+50 || len(m.counted) != len(m.tenants) {
+			t.Errorf("%d entries of its list were read, and %q were begun", m.listed, m.counted)
+		}
+	})
+}

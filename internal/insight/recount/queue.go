@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"campaign-dispatch/internal/base/metrics"
 )
 
 const (
@@ -15,6 +17,10 @@ const (
 	maxLeft = 1000
 	// maxTries is the number of calls in a row that may end where they began. Then the tenant waits for its next turn.
 	maxTries = 3
+	// maxCalls is the number of calls in a row that begin with the same tenant. Then the others have their turn first.
+	maxCalls = 10
+	// maxAside is the maximum number of tenants whose progress is kept while others have their turn: they share a row.
+	maxAside = 20
 )
 
 // errOvertaken reports that another call has kept its progress since this one read it.
@@ -22,9 +28,11 @@ var errOvertaken = errors.New("another call goes on with the recount")
 
 // queue is the work that calls have not finished. It is kept for the next call.
 type queue struct {
-	Left  []string  // tenants whose turn is not over; that of Begun is the first
-	Begun *progress // what was counted of the first tenant, nil for nothing
-	Tries int       // calls in a row that ended where they began
+	Left  []string    // tenants whose turn is not over; that of Begun is the first, those of Aside are the last
+	Begun *progress   // what was counted of the first tenant, nil for nothing
+	Calls int         // calls in a row that went on with Begun
+	Tries int         // calls in a row that ended where they began
+	Aside []*progress `json:",omitempty"` // what was counted of tenants that have let the others go first
 
 	version int   // of the stored queue, 0 for none
 	stored  place // of the stored queue
@@ -61,31 +69,71 @@ func (r *Recounter) load(ctx context.Context) (*queue, error) {
 			q = &queue{}
 		}
 	}
-	if b := q.Begun; b != nil && (len(q.Left) == 0 || q.Left[0] != b.Tenant || r.Now().Sub(b.Began) >= every*time.Minute) {
-		q.Begun = nil
+	if b := q.Begun; b != nil && (len(q.Left) == 0 || q.Left[0] != b.Tenant || r.isOld(b)) {
+		q.Begun, q.Calls = nil, 0
 	}
+	q.Aside = slices.DeleteFunc(q.Aside, r.isOld)
 	q.version, q.stored = version, q.place()
 	return q, nil
 }
 
-// add adds the tenants whose turn it is. The tenant that was begun stays the first one. The others start at a random one,
-// so that none is always the last if there is too little time for all.
+// isOld reports whether progress is from an earlier turn of its tenant.
+func (r *Recounter) isOld(p *progress) bool { return r.Now().Sub(p.Began) >= every*time.Minute }
+
+// add adds the tenants whose turn it is. The tenant that was begun stays the first one for maxCalls calls. The others start at
+// a random one, so that none is always the last if there is too little time for all. Those that were set aside are the last.
 func (q *queue) add(turn []string, random func(n int) int) {
 	for _, tenant := range turn {
 		if !slices.Contains(q.Left, tenant) {
 			q.Left = append(q.Left, tenant)
 		}
 	}
-	rest := q.Left
-	if q.Begun != nil {
-		rest = rest[1:]
+	q.letOthers()
+	var first, rest, last []string
+	for i, tenant := range q.Left {
+		switch {
+		case i == 0 && q.Begun != nil:
+			first = append(first, tenant)
+		case slices.ContainsFunc(q.Aside, func(p *progress) bool { return p.Tenant == tenant }):
+			last = append(last, tenant)
+		default:
+			rest = append(rest, tenant)
+		}
 	}
 	if len(rest) > 1 {
 		at := random(len(rest))
-		copy(rest, slices.Concat(rest[at:], rest[:at]))
+		rest = slices.Concat(rest[at:], rest[:at])
 	}
+	q.Left = slices.Concat(first, rest, last)
 	q.Left = q.Left[:min(len(q.Left), maxLeft)]
 }
+
+// letOthers sets the begun tenant aside, with its progress, if others wait and it has had its calls: one with millions of
+// campaigns would hold them for hours.
+func (q *queue) letOthers() {
+	if q.Begun == nil {
+		return
+	}
+	if q.Calls++; q.Calls <= maxCalls || len(q.Left) == 1 || len(q.Aside) >= maxAside {
+		return
+	}
+	q.Left = append(q.Left[1:], q.Left[0])
+	q.Aside, q.Begun, q.Calls = append(q.Aside, q.Begun), nil, 0
+}
+
+// takeAside returns what was counted of a tenant that was set aside, nil for nothing.
+func (q *queue) takeAside(tenant string) *progress {
+	at := slices.IndexFunc(q.Aside, func(p *progress) bool { return p.Tenant == tenant })
+	if at < 0 {
+		return nil
+	}
+	p := q.Aside[at]
+	q.Aside = slices.Delete(q.Aside, at, at+1)
+	return p
+}
+
+// drop removes the first tenant.
+func (q *queue) drop() { q.Left, q.Begun, q.Calls = q.Left[1:], nil, 0 }
 
 // keep stores the queue for the next call. It writes nothing if there is and was nothing to do.
 func (r *Recounter) keep(ctx context.Context, q *queue) error {
@@ -116,7 +164,9 @@ func (q *queue) count(ctx context.Context, now place) {
 		return
 	}
 	if q.Tries++; q.Tries >= maxTries {
+		metrics.Add(ctx, metrics.RecountFailed, 1)
 		slog.WarnContext(ctx, "recount of a tenant takes too long; the next turn repeats it", "tenant", now.tenant)
-		q.Left, q.Begun, q.Tries = q.Left[1:], nil, 0
+		q.drop()
+		q.Tries = 0
 	}
 }

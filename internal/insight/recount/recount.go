@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"campaign-dispatch/internal/base/metrics"
 	"campaign-dispatch/internal/base/retry"
 	"campaign-dispatch/internal/campaign"
 	"campaign-dispatch/internal/campaign/reaction"
@@ -103,15 +104,19 @@ func (r *Recounter) work(ctx context.Context, q *queue) error {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // the queue has what is left
 		case err != nil:
+			metrics.Add(ctx, metrics.RecountFailed, 1)
 			slog.WarnContext(ctx, "recounting results failed; the next turn repeats it", "tenant", q.Left[0], "error", err)
 		}
-		q.Left, q.Begun = q.Left[1:], nil
+		q.drop()
 	}
 	return nil
 }
 
 // first recounts the first tenant of the queue.
 func (r *Recounter) first(ctx context.Context, q *queue) (err error) {
+	if q.Begun == nil {
+		q.Begun = q.takeAside(q.Left[0])
+	}
 	if q.Begun == nil {
 		if q.Begun, err = r.begin(ctx, q.Left[0]); err != nil {
 			return err

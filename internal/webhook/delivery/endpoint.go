@@ -28,6 +28,7 @@ type Endpoint struct {
 	// OffReason is why the endpoint was disabled: "gone", "failing" or "operator". It is "" while enabled.
 	OffReason string
 	OffAt     time.Time
+	NoticeAt  time.Time // the last notice to the operators that it was disabled, also of an endpoint that was enabled since
 }
 
 // Off reports whether the endpoint is disabled. Nothing is posted to it.

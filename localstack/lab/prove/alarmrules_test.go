@@ -57,6 +57,25 @@ Resources:
       Metrics:
         - {Id: total, Expression: "FILL(s, 0)"}
         - {Id: s, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: S, Dimensions: [{Name: Stack, Value: !Ref AWS::StackName}, {Name: Net, Value: due}]}}}
+  Parts:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      ComparisonOperator: LessThanThreshold
+      Threshold: 1
+      TreatMissingData: breaching
+      Metrics:
+        - {Id: least, Expression: "MIN([FILL(p, 0), FILL(q, 0)])"}
+        - {Id: p, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: P, Dimensions: [{Name: Part, Value: p}]}}}
+        - {Id: q, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: P, Dimensions: [{Name: Part, Value: q}]}}}
+  Deaf:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      ComparisonOperator: GreaterThanOrEqualToThreshold
+      Threshold: 1
+      Metrics:
+        - {Id: deaf, Expression: "IF(FILL(said, 0) >= 5 && FILL(heard, 0) < 1, 1, 0)"}
+        - {Id: said, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: Said, Dimensions: [{Name: F, Value: !Ref One}]}}}
+        - {Id: heard, MetricStat: {Stat: Sum, Metric: {Namespace: N, MetricName: Heard, Dimensions: [{Name: F, Value: !Ref One}]}}}
   Slow:
     Type: AWS::CloudWatch::Alarm
     Properties: {Namespace: N, MetricName: Slow, ExtendedStatistic: p99, ComparisonOperator: GreaterThanThreshold, Threshold: 5}
@@ -80,8 +99,12 @@ Resources:
 
 var alarmResources = resourceNames{"Queue": "http://127.0.0.1/0/the-queue", "One": "first", "Two": "second", "AWS::StackName": "stack"}
 
-// turning is what keeps the alarm Silent quiet.
-var turning = series{Namespace: "N", Metric: "S", Of: "stack/due"}
+// turning, ofP and ofQ are what keeps the alarms Silent and Parts quiet.
+var (
+	turning = series{Namespace: "N", Metric: "S", Of: "stack/due"}
+	ofP     = series{Namespace: "N", Metric: "P", Of: "p"}
+	ofQ     = series{Namespace: "N", Metric: "P", Of: "q"}
+)
 
 func TestAlarm_Fires(t *testing.T) {
 	t.Parallel()
@@ -90,10 +113,15 @@ func TestAlarm_Fires(t *testing.T) {
 	second := series{Namespace: "N", Metric: "B", Of: "first"}
 	ofOne, ofTwo := series{Namespace: "N", Metric: "E", Of: "first"}, series{Namespace: "N", Metric: "E", Of: "second"}
 	failed, calls := series{Namespace: "N", Metric: "F", Of: "first"}, series{Namespace: "N", Metric: "C", Of: "first"}
+	said, heard := series{Namespace: "N", Metric: "Said", Of: "first"}, series{Namespace: "N", Metric: "Heard", Of: "first"}
 	for name, test := range map[string]struct {
 		seen measured
 		want string
 	}{
+		"one of two parts":         {measured{ofQ: {-1}}, "Parts"},
+		"nothing heard":            {measured{said: {3, 2}}, "Deaf"},
+		"heard":                    {measured{said: {9}, heard: {1}}, ""},
+		"little said":              {measured{said: {4}}, ""},
 		"half of the calls failed": {measured{failed: {1, 2}, calls: {6}}, "Share"},
 		"few of the calls failed":  {measured{failed: {3}, calls: {7}}, ""},
 		"few calls, all failed":    {measured{failed: {2}, calls: {2}}, ""},
@@ -127,6 +155,8 @@ func TestAlarm_Fires(t *testing.T) {
 			}
 			var fired []string
 			test.seen.add(turning, 2)
+			test.seen.add(ofP, 1)
+			test.seen.add(ofQ, 1)
 			for _, a := range all {
 				if _, fires := a.fires(test.seen); fires {
 					fired = append(fired, a.Name)
@@ -139,7 +169,7 @@ func TestAlarm_Fires(t *testing.T) {
 	}
 }
 
-// An alarm of silence fires where nothing at all is measured.
+// Alarms of silence fire where nothing at all is measured.
 func TestAlarm_Silence(t *testing.T) {
 	t.Parallel()
 	all, err := readAlarms([]byte(alarmTemplate), "local", alarmResources)
@@ -147,7 +177,7 @@ func TestAlarm_Silence(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range all {
-		if _, fires := a.fires(measured{}); fires != (a.Name == "Silent") {
+		if _, fires := a.fires(measured{}); fires != (a.Name == "Silent" || a.Name == "Parts") {
 			t.Errorf("%s: fires is %v where nothing is measured", a.Name, fires)
 		}
 	}
@@ -156,7 +186,7 @@ func TestAlarm_Silence(t *testing.T) {
 func TestReadAlarms_ThresholdOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	all, err := readAlarms([]byte(alarmTemplate), "production", alarmResources)
-	if err != nil || len(all) != 8 || math.Abs(all[0].Threshold-30) > 0 {
+	if err != nil || len(all) != 10 || math.Abs(all[0].Threshold-30) > 0 {
 		t.Errorf("read %+v (%v)", all, err)
 	}
 }

@@ -258,10 +258,10 @@ func (a alarm) check() error {
 }
 
 // evaluate returns the value of a metric math expression: numbers, the values by
-// their names, + - * / >=, FILL(name, number), IF(condition, value, other) and
-// SUM(METRICS()). It returns NaN for anything else.
+// their names, + - * / >= < &&, FILL(name, number), IF(condition, value, other),
+// MIN([values]) and SUM(METRICS()). It returns NaN for anything else.
 func evaluate(expression string, values map[string]float64) float64 {
-	e, err := parser.ParseExpr(expression)
+	e, err := parser.ParseExpr(strings.NewReplacer("([", "(", "])", ")").Replace(expression)) // Go has no such lists
 	if err != nil {
 		return math.NaN()
 	}
@@ -299,15 +299,24 @@ func applyOperator(op token.Token, x, y float64) float64 {
 	case token.QUO:
 		return x / y
 	case token.GEQ:
-		switch {
-		case math.IsNaN(x), math.IsNaN(y):
-			return math.NaN()
-		case x >= y:
-			return 1
-		}
-		return 0
+		return truth(x, y, x >= y)
+	case token.LSS:
+		return truth(x, y, x < y)
+	case token.LAND:
+		return truth(x, y, x != 0 && y != 0)
 	}
 	return math.NaN()
+}
+
+// truth is 1 for what is true of two numbers. Of a missing one, nothing is known.
+func truth(x, y float64, holds bool) float64 {
+	switch {
+	case math.IsNaN(x), math.IsNaN(y):
+		return math.NaN()
+	case holds:
+		return 1
+	}
+	return 0
 }
 
 func evaluateCall(e *ast.CallExpr, values map[string]float64) float64 {
@@ -321,6 +330,12 @@ func evaluateCall(e *ast.CallExpr, values map[string]float64) float64 {
 		return evaluateNode(e.Args[1], values)
 	case name.Name == "IF" && len(e.Args) == 3:
 		return evaluateIf(e.Args[0], e.Args[1], e.Args[2], values)
+	case name.Name == "MIN" && len(e.Args) > 0:
+		least := math.Inf(1)
+		for _, of := range e.Args {
+			least = min(least, evaluateNode(of, values)) // NaN if one is
+		}
+		return least
 	case name.Name == "SUM" && len(e.Args) == 1:
 		if of, ok := e.Args[0].(*ast.CallExpr); ok && len(of.Args) == 0 {
 			return statistics["Sum"](slices.Collect(maps.Values(values)))

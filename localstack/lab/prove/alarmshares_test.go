@@ -110,7 +110,9 @@ func TestTemplate_ShareOfTheProvider(t *testing.T) {
 // A route's alarm fires if more than one in a hundred of its calls is limited, and ten or more.
 func TestTemplate_ShareOfLimitedCalls(t *testing.T) {
 	t.Parallel()
-	for _, route := range []string{"Token", "Dispatch", "Campaign", "Dashboard", "Link"} {
+	for _, route := range []string{
+		"Token", "Dispatch", "Campaign", "Messages", "BatchEvents", "Export", "Lists", "List", "Templates", "Template", "Dashboard", "Link",
+	} {
 		a := alarmOfTemplate(t, route+"LimitedAlarm")
 		for _, tt := range []struct {
 			limited, calls float64

@@ -37,12 +37,14 @@ type alarmCase struct {
 
 // observability causes a fault for each alarm on a metric of the service's own, or for
 // those that ALARMS names, after a campaign without faults, which fires none.
-// TestTemplate_EveryAlarm has the alarms on the metrics that AWS measures itself, and TestTemplate_SafetyNets those of silence.
+// TestTemplate_EveryAlarm has the alarms on the metrics that AWS measures itself, and TestTemplate_SafetyNets those of silence and
+// of the recount, which has each tenant once in six hours.
 func observability(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	w := newWatch(ctx, t, env)
 	w.quiet(ctx, t)
 	cases := []alarmCase{
+		{"EventsSilentAlarm", "the provider sends no events", w.providerIsSilent},
 		{"EventsErrorsAlarm", "the events queue of the events function is gone", w.eventsFail},
 		{"EventsRefusedAlarm", "the provider's events have a wrong signature", w.eventsRefused},
 		{"ProviderAlarm", "the provider answers 503 to all", w.providerFails},
@@ -91,7 +93,7 @@ func newWatch(ctx context.Context, t *testing.T, env stackenv.Env) *watch {
 	template, err := os.ReadFile("template.yaml")
 	check(t, err)
 	w.alarms, err = readAlarms(template, "local", w.names)
-	w.alarms = slices.DeleteFunc(w.alarms, func(a alarm) bool { return a.OfSilence })
+	w.alarms = slices.DeleteFunc(w.alarms, func(a alarm) bool { return a.OfSilence || a.Name == "RecountFailedAlarm" })
 	check(t, errors.Join(err, s.disableRateLimit(ctx), s.behave(ctx, map[string]any{})))
 	return w
 }
@@ -214,6 +216,14 @@ func (w *watch) eventsRefused(ctx context.Context, t *testing.T) {
 			t.Errorf("an event with a wrong signature: answered %d", got.status)
 		}
 	}
+}
+
+// providerIsSilent sends 500 messages, of which no events come.
+func (w *watch) providerIsSilent(ctx context.Context, t *testing.T) {
+	t.Helper()
+	check(t, w.behave(ctx, map[string]any{"noEvents": true}))
+	t.Cleanup(func() { check(t, w.behave(context.WithoutCancel(ctx), map[string]any{})) })
+	check(t, w.dispatch(ctx, random.UUID(), 1, someNumbers(500)))
 }
 
 func (w *watch) providerFails(ctx context.Context, t *testing.T) {
