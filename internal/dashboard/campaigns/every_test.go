@@ -88,7 +88,7 @@ func (b *tab) get(path string, part bool) string {
 
 var (
 	loads   = regexp.MustCompile(`hx-get="([^"]+)" hx-trigger="load"`)
-	updates = regexp.MustCompile(`<div id="live" hx-get="([^"]+)" hx-trigger="every ([0-9a-z]+)"`)
+	updates = regexp.MustCompile(`<(?:div id="live"|tr id="rows" hidden) hx-get="([^"]+)" hx-trigger="every ([0-9a-z]+)"`)
 )
 
 // open opens a page and leaves it open for a time. happens runs before each update.
@@ -199,6 +199,132 @@ func TestCampaign_TabOfEightHours(t *testing.T) {
 	}
 }
 
+// A list of 20 sending campaigns that is left open for 8 hours makes at most 800 requests and reads at most 50,000 units,
+// and always shows recent figures. `make prove` tries large campaigns too.
+func TestList_TabOfEightHours(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		batches func(n int) int // of the campaign n
+		first   string          // interval
+		old     time.Duration   // the greatest age of a figure, when the tab is old
+	}{
+		{"small campaigns", func(n int) int { return 1 + n%5 }, "10s", 6 * time.Minute},
+		{"a large campaign among small ones", func(n int) int { return 1 + 24*(n/19) }, "10s", 6 * time.Minute},
+		{"large campaigns", func(int) int { return 25 }, "60s", 40 * time.Minute},
+	}[:testsize.Of(1, 3)] {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := newService(t)
+			for n := range pageLength {
+				id := uuid()
+				for ordinal := range test.batches(n) {
+					d.accept(id, "Natal", ordinal+1, 10, nil)
+				}
+			}
+			b := newTab(t, d)
+			b.open(campaigns.Path, 8*time.Hour, func() {})
+			t.Logf("%d requests, %.0f read units in %v; intervals %v", b.requests, b.units, d.later, b.waits)
+			if b.requests > 800 || b.units > 50_000 || d.later != 8*time.Hour {
+				t.Errorf("%d requests, %.0f read units in %v", b.requests, b.units, d.later)
+			}
+			if b.waits[0] != test.first || b.waits[len(b.waits)-1] != "60s" {
+				t.Errorf("the list waits %v", b.waits)
+			}
+			d.recent(t, test.old)
+		})
+	}
+}
+
+const pageLength = 20 // campaigns of a list
+
+// recent fails the test if a campaign of the list was read too long ago.
+func (d *service) recent(t *testing.T, most time.Duration) {
+	t.Helper()
+	listed, err := d.store.ListCampaigns(t.Context(), d.tenant, "", pageLength)
+	d.must(err)
+	results, err := d.store.Results(t.Context(), d.tenant, campaign.IDsOf(listed))
+	d.must(err)
+	if len(results) != pageLength {
+		t.Errorf("%d campaigns have results", len(results))
+	}
+	for _, r := range results {
+		if age := noon.Add(d.later).Sub(r.At); age > most {
+			t.Errorf("the results of a campaign of %d batches are %v old", r.Batches, age)
+		}
+	}
+}
+
+// An update of a list has the rows that have changed, and none of another tenant's. What somebody has changed is there at
+// once, and the list no longer asks for a campaign that has ended.
+func TestList_Update(t *testing.T) {
+	t.Parallel()
+	d, stranger := newService(t), newService(t)
+	b, other := d.running("Natal"), d.running("Páscoa")
+	foreign := stranger.running("Carnaval")
+	part := d.admin()
+	part.Header = http.Header{"Hx-Request": {"true"}}
+	next := func(body string) string {
+		found := updates.FindStringSubmatch(body)
+		if found == nil {
+			t.Fatalf("the list does not update itself:\n%s", body)
+		}
+		return html.UnescapeString(found[1])
+	}
+	path := next(d.admin().Get(campaigns.Path).Body)
+	d.record(b, campaign.OutcomeRead, "", 0, 999, noon)
+	_, err := d.store.CompleteBatch(t.Context(), b, 0, noon)
+	d.must(err)
+	a := part.Get(path)
+	says(t, "the update", a.Text(), "Natal 21 Nov 2037, 10:00 Completed 1,000 100% 100% – 0", "Páscoa 21 Nov 2037, 10:00 Sending 1,000 88.9% 50%")
+	says(t, "the update", a.Body, `<tr id="row-`+b.CampaignID+`" hx-swap-oob="true">`)
+	if path = next(a.Body); strings.Contains(path, b.CampaignID) || !strings.Contains(path, other.CampaignID) {
+		t.Errorf("the next update is of %s", path)
+	}
+	if a := part.Get(campaigns.Path + "/rows?ids=" + foreign.CampaignID); a.Status != http.StatusOK || strings.Contains(a.Body, "Carnaval") || strings.Contains(a.Body, "every") {
+		t.Errorf("a campaign of another tenant: %d %s", a.Status, a.Text())
+	}
+	for _, ids := range []string{"", "x", strings.Repeat(b.CampaignID+",", pageLength) + b.CampaignID} {
+		if a := part.Get(campaigns.Path + "/rows?ids=" + ids); a.Status != http.StatusNotFound {
+			t.Errorf("an update of %q gets %d", ids, a.Status)
+		}
+	}
+}
+
+var refreshes = regexp.MustCompile(`<noscript><meta http-equiv="refresh" content="([0-9]+); url=([^"]+)">`)
+
+// Without scripts a page is loaded again in the interval of its campaign, at most 800 times in 8 hours.
+func TestCampaign_TabWithoutScripts(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	sending, answered := d.running("Natal"), d.accept(uuid(), "Páscoa", 1, 10, nil)
+	d.record(answered, campaign.OutcomeSent, "", 0, 9, noon)
+	_, err := d.store.MarkSent(t.Context(), answered.BatchRef, noon.Add(campaign.MessageTTL+campaign.AnswerGrace-61*time.Minute))
+	d.must(err)
+	if next := refreshes.FindStringSubmatch(d.admin().Get(pathOf(answered)).Body); next == nil || next[1] != "60" {
+		t.Errorf("a campaign that changes rarely is loaded %v", next)
+	}
+	who := d.SignedIn(web.Session{Tenant: d.tenant, Email: "ana@example.com", Role: web.RoleAdmin, Expires: noon.Add(24 * time.Hour)})
+	path, requests, waits := pathOf(sending)+"?chart=table", 0, []string{""}
+	for ; d.later < 8*time.Hour; requests++ {
+		next := refreshes.FindStringSubmatch(who.Get(path).Body)
+		if next == nil {
+			t.Fatalf("after %v, the page is not loaded again", d.later)
+		}
+		if waits[len(waits)-1] != next[1] {
+			waits = append(waits, next[1])
+		}
+		path = html.UnescapeString(next[2])
+		wait, err := time.ParseDuration(next[1] + "s")
+		d.must(err)
+		d.later += wait
+	}
+	t.Logf("%d requests", requests)
+	if got := strings.Join(waits[1:], " "); requests > 800 || got != "10 15 60" || !strings.Contains(path, "chart=table") {
+		t.Errorf("%d requests, intervals %s, at last of %s", requests, got, path)
+	}
+}
+
 // The interval of a page that was just opened depends on what can change.
 func TestCampaign_Interval(t *testing.T) {
 	t.Parallel()
@@ -272,13 +398,12 @@ func TestCampaign_RecentParts(t *testing.T) {
 	}
 }
 
-// The rows of a list that is open for long ask less often.
+// A list that is open for long updates itself less often.
 func TestList_IntervalOfOldTab(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	d.running("Natal")
-	row := regexp.MustCompile(`hx-get="([^"]+)" hx-trigger="every ([0-9a-z]+)"`)
-	next := row.FindStringSubmatch(d.admin().Get(campaigns.Path).Body)
+	next := updates.FindStringSubmatch(d.admin().Get(campaigns.Path).Body)
 	part := d.SignedIn(web.Session{Tenant: d.tenant, Email: "ana@example.com", Role: web.RoleAdmin, Expires: noon.Add(24 * time.Hour)})
 	part.Header = http.Header{"Hx-Request": {"true"}}
 	for _, step := range []struct {
@@ -286,8 +411,8 @@ func TestList_IntervalOfOldTab(t *testing.T) {
 		every string
 	}{{0, "10s"}, {14 * time.Minute, "10s"}, {16 * time.Minute, "15s"}, {61 * time.Minute, "60s"}} {
 		d.later = step.later
-		if next = row.FindStringSubmatch(part.Get(html.UnescapeString(next[1])).Body); len(next) == 0 || next[2] != step.every {
-			t.Fatalf("after %v the row has %v, want every %s", step.later, next, step.every)
+		if next = updates.FindStringSubmatch(part.Get(html.UnescapeString(next[1])).Body); len(next) == 0 || next[2] != step.every {
+			t.Fatalf("after %v the list has %v, want every %s", step.later, next, step.every)
 		}
 	}
 }
