@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -207,11 +208,12 @@ func TestList_TabOfEightHours(t *testing.T) {
 		name    string
 		batches func(n int) int // of the campaign n
 		first   string          // interval
-		old     time.Duration   // the greatest age of a figure, when the tab is old
+		young   time.Duration   // the greatest age of a figure in the first hour
+		old     time.Duration   // at the end
 	}{
-		{"small campaigns", func(n int) int { return 1 + n%5 }, "10s", 6 * time.Minute},
-		{"a large campaign among small ones", func(n int) int { return 1 + 24*(n/19) }, "10s", 6 * time.Minute},
-		{"large campaigns", func(int) int { return 25 }, "60s", 40 * time.Minute},
+		{"small campaigns", func(n int) int { return 1 + n%5 }, "10s", 3 * time.Minute, 10 * time.Minute},
+		{"a large campaign among small ones", func(n int) int { return 1 + 24*(n/19) }, "10s", 3 * time.Minute, 10 * time.Minute},
+		{"large campaigns", func(int) int { return 25 }, "60s", 25 * time.Minute, 50 * time.Minute},
 	}[:testsize.Of(1, 3)] {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -219,16 +221,20 @@ func TestList_TabOfEightHours(t *testing.T) {
 			for n := range pageLength {
 				id := uuid()
 				for ordinal := range test.batches(n) {
-					d.accept(id, "Natal", ordinal+1, 10, nil)
+					d.accept(id, "Natal "+strconv.Itoa(n), ordinal+1, 10, nil)
 				}
 			}
 			b := newTab(t, d)
-			b.open(campaigns.Path, 8*time.Hour, func() {})
+			b.open(campaigns.Path, 8*time.Hour, func() {
+				if d.later > 58*time.Minute && d.later < time.Hour {
+					d.recent(t, test.young)
+				}
+			})
 			t.Logf("%d requests, %.0f read units in %v; intervals %v", b.requests, b.units, d.later, b.waits)
 			if b.requests > 800 || b.units > 50_000 || d.later != 8*time.Hour {
 				t.Errorf("%d requests, %.0f read units in %v", b.requests, b.units, d.later)
 			}
-			if b.waits[0] != test.first || b.waits[len(b.waits)-1] != "60s" {
+			if b.waits[0] != test.first || b.waits[len(b.waits)-1] != "120s" {
 				t.Errorf("the list waits %v", b.waits)
 			}
 			d.recent(t, test.old)
@@ -409,7 +415,7 @@ func TestList_IntervalOfOldTab(t *testing.T) {
 	for _, step := range []struct {
 		later time.Duration
 		every string
-	}{{0, "10s"}, {14 * time.Minute, "10s"}, {16 * time.Minute, "15s"}, {61 * time.Minute, "60s"}} {
+	}{{0, "10s"}, {14 * time.Minute, "10s"}, {16 * time.Minute, "30s"}, {61 * time.Minute, "120s"}} {
 		d.later = step.later
 		if next = updates.FindStringSubmatch(part.Get(html.UnescapeString(next[1])).Body); len(next) == 0 || next[2] != step.every {
 			t.Fatalf("after %v the list has %v, want every %s", step.later, next, step.every)

@@ -13,8 +13,11 @@ import (
 )
 
 // readsAnUpdate is how many batches and campaigns an update of a list reads on average: a page of 20 small campaigns, or one
-// large campaign, takes more than one update.
-const readsAnUpdate = 16
+// large campaign, takes more than one update. A page that is not open for long reads each campaign more often.
+const (
+	readsAnUpdate = 24
+	mostWait      = 10 * time.Minute
+)
 
 // unfinished are the rows of a page that can change. The page updates them together.
 type unfinished struct {
@@ -36,8 +39,11 @@ func unfinishedOf(rows []row) (u unfinished) {
 	return u
 }
 
-// Every returns the interval of the updates, "" for none.
-func (u unfinished) Every(p *web.Page) string { return p.Every(u.changes) }
+// interval returns the interval of the updates, 0 for none. Each looks at many rows, so it is twice that of a campaign's page.
+func (u unfinished) interval(p *web.Page) time.Duration { return 2 * p.Interval(u.changes/2) }
+
+// Every returns the interval of the updates as htmx reads it.
+func (u unfinished) Every(p *web.Page) string { return web.Seconds(u.interval(p)) }
 
 // Self returns the URL of the next update.
 func (u unfinished) Self(p *web.Page) string {
@@ -63,7 +69,7 @@ func (s *Pages) updated(p *web.Page) (u rowsUpdate, err error) {
 	}
 	group, reading := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
-	for _, r := range due(rows, p.Interval(unfinishedOf(rows).changes), s.Now()) {
+	for _, r := range due(rows, waitFor(p, rows), s.Now()) {
 		group.Go(func() error { return s.readRow(reading, r) })
 	}
 	if err := group.Wait(); err != nil {
@@ -74,14 +80,22 @@ func (s *Pages) updated(p *web.Page) (u rowsUpdate, err error) {
 	return u, s.nameUpdated(ctx, tenant, u.Rows)
 }
 
-// due returns the rows that an update reads, of a list that updates itself in an interval. Rows whose campaign somebody has
-// changed are due, and those whose results are so old that all rows together cost readsAnUpdate. One update reads the oldest.
-func due(rows []row, every time.Duration, now time.Time) (due []*row) {
+// waitFor returns the time after which results are read again, so that all rows together cost readsAnUpdate.
+func waitFor(p *web.Page, rows []row) time.Duration {
 	total := 0
-	for i := range rows {
-		total += rows[i].cost()
+	for _, r := range rows {
+		total += r.cost()
 	}
-	wait := every * time.Duration(total) / readsAnUpdate
+	wait := unfinishedOf(rows).interval(p) * time.Duration(total) / readsAnUpdate
+	if p.Interval(web.Soon) < web.Seldom {
+		return min(wait, mostWait)
+	}
+	return wait
+}
+
+// due returns the rows that an update reads: those whose campaign somebody has changed, and those whose results have waited.
+// One update reads the oldest of them.
+func due(rows []row, wait time.Duration, now time.Time) (due []*row) {
 	for i := range rows {
 		if r := &rows[i]; r.Load && (r.changed || now.Sub(r.At) >= wait) {
 			due = append(due, r)

@@ -38,9 +38,11 @@ func (p *Page) OpenedAt() time.Time {
 }
 
 // Interval returns the interval in which a page updates itself: at least that in which it changes, and longer if the page is
-// open for long.
+// open for long. It is 0 for a page that never changes.
 func (p *Page) Interval(changes time.Duration) time.Duration {
 	switch age := p.ui.Now().Sub(p.OpenedAt()); {
+	case changes == 0:
+		return 0
 	case age >= SeldomAfter:
 		return max(changes, Seldom)
 	case age >= slowAfter:
@@ -51,12 +53,15 @@ func (p *Page) Interval(changes time.Duration) time.Duration {
 	return changes
 }
 
-// Every returns Interval as htmx reads it, "" for a page that never changes.
-func (p *Page) Every(changes time.Duration) string {
-	if changes == 0 {
+// Every returns Interval as htmx reads it.
+func (p *Page) Every(changes time.Duration) string { return Seconds(p.Interval(changes)) }
+
+// Seconds returns an interval as htmx reads it, "" for none.
+func Seconds(interval time.Duration) string {
+	if interval == 0 {
 		return ""
 	}
-	return strconv.Itoa(int(p.Interval(changes)/time.Second)) + "s"
+	return strconv.Itoa(int(interval/time.Second)) + "s"
 }
 
 // Soon returns the interval of a page that waits for something short, as htmx reads it.
