@@ -105,18 +105,24 @@ func (b *tab) open(path string, during time.Duration, happens func()) {
 		if next == nil {
 			return
 		}
-		wait, err := time.ParseDuration(next[2])
-		b.d.must(err)
-		if n := len(b.waits); n == 0 || b.waits[n-1] != next[2] {
-			b.waits = append(b.waits, next[2])
-		}
-		if b.d.later += wait; b.d.later >= end {
+		if b.wait(next[2]); b.d.later >= end {
 			b.d.later = end
 			return
 		}
 		happens()
 		body = b.get(html.UnescapeString(next[1]), true)
 	}
+}
+
+// wait lets an interval pass.
+func (b *tab) wait(every string) {
+	b.d.tb.Helper()
+	wait, err := time.ParseDuration(every)
+	b.d.must(err)
+	if n := len(b.waits); n == 0 || b.waits[n-1] != every {
+		b.waits = append(b.waits, every)
+	}
+	b.d.later += wait
 }
 
 // sending is a campaign of batches that are sent one after the other.
@@ -287,7 +293,8 @@ func TestList_Update(t *testing.T) {
 	if path = next(a.Body); strings.Contains(path, b.CampaignID) || !strings.Contains(path, other.CampaignID) {
 		t.Errorf("the next update is of %s", path)
 	}
-	if a := part.Get(campaigns.Path + "/rows?ids=" + foreign.CampaignID); a.Status != http.StatusOK || strings.Contains(a.Body, "Carnaval") || strings.Contains(a.Body, "every") {
+	a = part.Get(campaigns.Path + "/rows?ids=" + foreign.CampaignID)
+	if a.Status != http.StatusOK || strings.Contains(a.Body, "Carnaval") || strings.Contains(a.Body, "every") {
 		t.Errorf("a campaign of another tenant: %d %s", a.Status, a.Text())
 	}
 	for _, ids := range []string{"", "x", strings.Repeat(b.CampaignID+",", pageLength) + b.CampaignID} {
@@ -303,31 +310,30 @@ var refreshes = regexp.MustCompile(`<noscript><meta http-equiv="refresh" content
 func TestCampaign_TabWithoutScripts(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	sending, answered := d.running("Natal"), d.accept(uuid(), "Páscoa", 1, 10, nil)
+	var sending campaign.Batch
+	id := uuid()
+	for n := range testsize.Of(1, 25) {
+		sending = d.accept(id, "Natal", n+1, 10, nil)
+	}
+	answered := d.accept(uuid(), "Páscoa", 1, 10, nil)
 	d.record(answered, campaign.OutcomeSent, "", 0, 9, noon)
 	_, err := d.store.MarkSent(t.Context(), answered.BatchRef, noon.Add(campaign.MessageTTL+campaign.AnswerGrace-61*time.Minute))
 	d.must(err)
 	if next := refreshes.FindStringSubmatch(d.admin().Get(pathOf(answered)).Body); next == nil || next[1] != "60" {
 		t.Errorf("a campaign that changes rarely is loaded %v", next)
 	}
-	who := d.SignedIn(web.Session{Tenant: d.tenant, Email: "ana@example.com", Role: web.RoleAdmin, Expires: noon.Add(24 * time.Hour)})
-	path, requests, waits := pathOf(sending)+"?chart=table", 0, []string{""}
-	for ; d.later < 8*time.Hour; requests++ {
-		next := refreshes.FindStringSubmatch(who.Get(path).Body)
+	b, path := newTab(t, d), pathOf(sending)+"?chart=table"
+	for d.later < 8*time.Hour {
+		next := refreshes.FindStringSubmatch(b.get(path, false))
 		if next == nil {
 			t.Fatalf("after %v, the page is not loaded again", d.later)
 		}
-		if waits[len(waits)-1] != next[1] {
-			waits = append(waits, next[1])
-		}
 		path = html.UnescapeString(next[2])
-		wait, err := time.ParseDuration(next[1] + "s")
-		d.must(err)
-		d.later += wait
+		b.wait(next[1] + "s")
 	}
-	t.Logf("%d requests", requests)
-	if got := strings.Join(waits[1:], " "); requests > 800 || got != "10 15 60" || !strings.Contains(path, "chart=table") {
-		t.Errorf("%d requests, intervals %s, at last of %s", requests, got, path)
+	t.Logf("%d requests, %.0f read units; intervals %v", b.requests, b.units, b.waits)
+	if got := strings.Join(b.waits, " "); b.requests > 800 || b.units > 50_000 || got != "10s 15s 60s" || !strings.Contains(path, "chart=table") {
+		t.Errorf("%d requests, %.0f read units, intervals %s, at last of %s", b.requests, b.units, got, path)
 	}
 }
 
