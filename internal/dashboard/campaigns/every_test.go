@@ -319,7 +319,7 @@ func TestCampaign_TabWithoutScripts(t *testing.T) {
 	d.record(answered, campaign.OutcomeSent, "", 0, 9, noon)
 	_, err := d.store.MarkSent(t.Context(), answered.BatchRef, noon.Add(campaign.MessageTTL+campaign.AnswerGrace-61*time.Minute))
 	d.must(err)
-	if next := refreshes.FindStringSubmatch(d.admin().Get(pathOf(answered)).Body); next == nil || next[1] != "60" {
+	if next := refreshes.FindStringSubmatch(d.admin().Get(pathOf(answered)).Body); len(next) == 0 || next[1] != "60" {
 		t.Errorf("a campaign that changes rarely is loaded %v", next)
 	}
 	b, path := newTab(t, d), pathOf(sending)+"?chart=table"

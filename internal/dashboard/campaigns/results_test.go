@@ -194,7 +194,7 @@ func TestList_RefreshesWhileSending(t *testing.T) {
 	_, err := d.store.CompleteBatch(t.Context(), done, 0, noon)
 	d.must(err)
 	a := d.admin().Get(campaigns.Path)
-	if next := updates.FindStringSubmatch(a.Body); next == nil || next[2] != "60s" || strings.Count(a.Body, "hx-get") != 1 ||
+	if next := updates.FindStringSubmatch(a.Body); len(next) == 0 || next[2] != "60s" || strings.Count(a.Body, "hx-get") != 1 ||
 		!strings.Contains(next[1], due.CampaignID) || strings.Contains(next[1], done.CampaignID) {
 		t.Errorf("not only the scheduled campaign is updated:\n%s", a.Body)
 	}
