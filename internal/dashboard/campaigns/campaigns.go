@@ -82,6 +82,7 @@ func (s *Pages) Register(ui *web.UI, mux *http.ServeMux) {
 	const one = Path + "/{campaignId}"
 	begun := web.CampaignInPath(s.begun)
 	ui.Get(mux, Path, web.RoleViewer, s.list)
+	ui.Get(mux, Path+"/rows", web.RoleViewer, web.With(s.updated, showRows))
 	ui.Get(mux, one, web.RoleViewer, web.With(s.shown, s.show))
 	ui.Get(mux, one+"/row", web.RoleViewer, web.With(web.CampaignInPath(s.current), showRow))
 	ui.Get(mux, one+"/messages", web.RoleViewer, s.messages)

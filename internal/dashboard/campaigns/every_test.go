@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func (b *tab) get(path string, part bool) string {
 
 var (
 	loads   = regexp.MustCompile(`hx-get="([^"]+)" hx-trigger="load"`)
-	updates = regexp.MustCompile(`<div id="live" hx-get="([^"]+)" hx-trigger="every ([0-9a-z]+)"`)
+	updates = regexp.MustCompile(`<(?:div id="live"|tr id="rows" hidden) hx-get="([^"]+)" hx-trigger="every ([0-9a-z]+)"`)
 )
 
 // open opens a page and leaves it open for a time. happens runs before each update.
@@ -104,18 +105,24 @@ func (b *tab) open(path string, during time.Duration, happens func()) {
 		if next == nil {
 			return
 		}
-		wait, err := time.ParseDuration(next[2])
-		b.d.must(err)
-		if n := len(b.waits); n == 0 || b.waits[n-1] != next[2] {
-			b.waits = append(b.waits, next[2])
-		}
-		if b.d.later += wait; b.d.later >= end {
+		if b.wait(next[2]); b.d.later >= end {
 			b.d.later = end
 			return
 		}
 		happens()
 		body = b.get(html.UnescapeString(next[1]), true)
 	}
+}
+
+// wait lets an interval pass.
+func (b *tab) wait(every string) {
+	b.d.tb.Helper()
+	wait, err := time.ParseDuration(every)
+	b.d.must(err)
+	if n := len(b.waits); n == 0 || b.waits[n-1] != every {
+		b.waits = append(b.waits, every)
+	}
+	b.d.later += wait
 }
 
 // sending is a campaign of batches that are sent one after the other.
@@ -199,6 +206,137 @@ func TestCampaign_TabOfEightHours(t *testing.T) {
 	}
 }
 
+// A list of 20 sending campaigns that is left open for 8 hours makes at most 800 requests and reads at most 50,000 units,
+// and always shows recent figures. `make prove` tries large campaigns too.
+func TestList_TabOfEightHours(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		batches func(n int) int // of the campaign n
+		first   string          // interval
+		young   time.Duration   // the greatest age of a figure in the first hour
+		old     time.Duration   // at the end
+	}{
+		{"small campaigns", func(n int) int { return 1 + n%5 }, "10s", 3 * time.Minute, 10 * time.Minute},
+		{"a large campaign among small ones", func(n int) int { return 1 + 24*(n/19) }, "10s", 3 * time.Minute, 10 * time.Minute},
+		{"large campaigns", func(int) int { return 25 }, "60s", 25 * time.Minute, 50 * time.Minute},
+	}[:testsize.Of(1, 3)] {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := newService(t)
+			for n := range pageLength {
+				id := uuid()
+				for ordinal := range test.batches(n) {
+					d.accept(id, "Natal "+strconv.Itoa(n), ordinal+1, 10, nil)
+				}
+			}
+			b := newTab(t, d)
+			b.open(campaigns.Path, 8*time.Hour, func() {
+				if d.later > 58*time.Minute && d.later < time.Hour {
+					d.recent(t, test.young)
+				}
+			})
+			t.Logf("%d requests, %.0f read units in %v; intervals %v", b.requests, b.units, d.later, b.waits)
+			if b.requests > 800 || b.units > 50_000 || d.later != 8*time.Hour {
+				t.Errorf("%d requests, %.0f read units in %v", b.requests, b.units, d.later)
+			}
+			if b.waits[0] != test.first || b.waits[len(b.waits)-1] != "120s" {
+				t.Errorf("the list waits %v", b.waits)
+			}
+			d.recent(t, test.old)
+		})
+	}
+}
+
+const pageLength = 20 // campaigns of a list
+
+// recent fails the test if a campaign of the list was read too long ago.
+func (d *service) recent(t *testing.T, most time.Duration) {
+	t.Helper()
+	listed, err := d.store.ListCampaigns(t.Context(), d.tenant, "", pageLength)
+	d.must(err)
+	results, err := d.store.Results(t.Context(), d.tenant, campaign.IDsOf(listed))
+	d.must(err)
+	if len(results) != pageLength {
+		t.Errorf("%d campaigns have results", len(results))
+	}
+	for _, r := range results {
+		if age := noon.Add(d.later).Sub(r.At); age > most {
+			t.Errorf("the results of a campaign of %d batches are %v old", r.Batches, age)
+		}
+	}
+}
+
+// An update of a list has the rows that have changed, and none of another tenant's. What somebody has changed is there at
+// once, and the list no longer asks for a campaign that has ended.
+func TestList_Update(t *testing.T) {
+	t.Parallel()
+	d, stranger := newService(t), newService(t)
+	b, other := d.running("Natal"), d.running("Páscoa")
+	foreign := stranger.running("Carnaval")
+	part := d.admin()
+	part.Header = http.Header{"Hx-Request": {"true"}}
+	next := func(body string) string {
+		found := updates.FindStringSubmatch(body)
+		if found == nil {
+			t.Fatalf("the list does not update itself:\n%s", body)
+		}
+		return html.UnescapeString(found[1])
+	}
+	path := next(d.admin().Get(campaigns.Path).Body)
+	d.record(b, campaign.OutcomeRead, "", 0, 999, noon)
+	_, err := d.store.CompleteBatch(t.Context(), b, 0, noon)
+	d.must(err)
+	a := part.Get(path)
+	says(t, "the update", a.Text(), "Natal 21 Nov 2037, 10:00 Completed 1,000 100% 100% – 0", "Páscoa 21 Nov 2037, 10:00 Sending 1,000 88.9% 50%")
+	says(t, "the update", a.Body, `<tr id="row-`+b.CampaignID+`" hx-swap-oob="true">`)
+	if path = next(a.Body); strings.Contains(path, b.CampaignID) || !strings.Contains(path, other.CampaignID) {
+		t.Errorf("the next update is of %s", path)
+	}
+	a = part.Get(campaigns.Path + "/rows?ids=" + foreign.CampaignID)
+	if a.Status != http.StatusOK || strings.Contains(a.Body, "Carnaval") || strings.Contains(a.Body, "every") {
+		t.Errorf("a campaign of another tenant: %d %s", a.Status, a.Text())
+	}
+	for _, ids := range []string{"", "x", strings.Repeat(b.CampaignID+",", pageLength) + b.CampaignID} {
+		if a := part.Get(campaigns.Path + "/rows?ids=" + ids); a.Status != http.StatusNotFound {
+			t.Errorf("an update of %q gets %d", ids, a.Status)
+		}
+	}
+}
+
+var refreshes = regexp.MustCompile(`<noscript><meta http-equiv="refresh" content="([0-9]+); url=([^"]+)">`)
+
+// Without scripts a page is loaded again in the interval of its campaign, at most 800 times in 8 hours.
+func TestCampaign_TabWithoutScripts(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	var sending campaign.Batch
+	id := uuid()
+	for n := range testsize.Of(1, 25) {
+		sending = d.accept(id, "Natal", n+1, 10, nil)
+	}
+	answered := d.accept(uuid(), "Páscoa", 1, 10, nil)
+	d.record(answered, campaign.OutcomeSent, "", 0, 9, noon)
+	_, err := d.store.MarkSent(t.Context(), answered.BatchRef, noon.Add(campaign.MessageTTL+campaign.AnswerGrace-61*time.Minute))
+	d.must(err)
+	if next := refreshes.FindStringSubmatch(d.admin().Get(pathOf(answered)).Body); len(next) == 0 || next[1] != "60" {
+		t.Errorf("a campaign that changes rarely is loaded %v", next)
+	}
+	b, path := newTab(t, d), pathOf(sending)+"?chart=table"
+	for d.later < 8*time.Hour {
+		next := refreshes.FindStringSubmatch(b.get(path, false))
+		if next == nil {
+			t.Fatalf("after %v, the page is not loaded again", d.later)
+		}
+		path = html.UnescapeString(next[2])
+		b.wait(next[1] + "s")
+	}
+	t.Logf("%d requests, %.0f read units; intervals %v", b.requests, b.units, b.waits)
+	if got := strings.Join(b.waits, " "); b.requests > 800 || b.units > 50_000 || got != "10s 15s 60s" || !strings.Contains(path, "chart=table") {
+		t.Errorf("%d requests, %.0f read units, intervals %s, at last of %s", b.requests, b.units, got, path)
+	}
+}
+
 // The interval of a page that was just opened depends on what can change.
 func TestCampaign_Interval(t *testing.T) {
 	t.Parallel()
@@ -272,22 +410,21 @@ func TestCampaign_RecentParts(t *testing.T) {
 	}
 }
 
-// The rows of a list that is open for long ask less often.
+// A list that is open for long updates itself less often.
 func TestList_IntervalOfOldTab(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
 	d.running("Natal")
-	row := regexp.MustCompile(`hx-get="([^"]+)" hx-trigger="every ([0-9a-z]+)"`)
-	next := row.FindStringSubmatch(d.admin().Get(campaigns.Path).Body)
+	next := updates.FindStringSubmatch(d.admin().Get(campaigns.Path).Body)
 	part := d.SignedIn(web.Session{Tenant: d.tenant, Email: "ana@example.com", Role: web.RoleAdmin, Expires: noon.Add(24 * time.Hour)})
 	part.Header = http.Header{"Hx-Request": {"true"}}
 	for _, step := range []struct {
 		later time.Duration
 		every string
-	}{{0, "10s"}, {14 * time.Minute, "10s"}, {16 * time.Minute, "15s"}, {61 * time.Minute, "60s"}} {
+	}{{0, "10s"}, {14 * time.Minute, "10s"}, {16 * time.Minute, "30s"}, {61 * time.Minute, "120s"}} {
 		d.later = step.later
-		if next = row.FindStringSubmatch(part.Get(html.UnescapeString(next[1])).Body); len(next) == 0 || next[2] != step.every {
-			t.Fatalf("after %v the row has %v, want every %s", step.later, next, step.every)
+		if next = updates.FindStringSubmatch(part.Get(html.UnescapeString(next[1])).Body); len(next) == 0 || next[2] != step.every {
+			t.Fatalf("after %v the list has %v, want every %s", step.later, next, step.every)
 		}
 	}
 }

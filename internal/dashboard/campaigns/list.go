@@ -51,6 +51,9 @@ func (l listPage) Title() string {
 	return "campaigns.title"
 }
 
+// Unfinished returns the rows that the page updates.
+func (l listPage) Unfinished() unfinished { return unfinishedOf(l.Rows) }
+
 // Filters returns the number of filters that are set, without the name.
 func (l listPage) Filters() (n int) {
 	for _, filter := range []string{string(l.Status), l.From, l.To} {

@@ -182,11 +182,11 @@ func TestList_ResultsOfOpenedCampaign(t *testing.T) {
 	}
 }
 
-// A row that cannot change any more does not request itself.
+// A list does not update rows that cannot change any more.
 func TestList_RefreshesWhileSending(t *testing.T) {
 	t.Parallel()
 	d := newService(t)
-	d.accept(uuid(), "Agendada", 1, 3, func(b *campaign.Batch) {
+	due := d.accept(uuid(), "Agendada", 1, 3, func(b *campaign.Batch) {
 		b.State, b.Scheduled, b.Due = campaign.BatchPending, true, noon.Add(time.Hour)
 	})
 	done := d.accept(uuid(), "Pronta", 1, 3, nil)
@@ -194,8 +194,9 @@ func TestList_RefreshesWhileSending(t *testing.T) {
 	_, err := d.store.CompleteBatch(t.Context(), done, 0, noon)
 	d.must(err)
 	a := d.admin().Get(campaigns.Path)
-	if strings.Count(a.Body, "hx-get") != 1 || !strings.Contains(a.Body, `hx-trigger="every 60s"`) {
-		t.Errorf("not only the scheduled campaign refreshes itself:\n%s", a.Body)
+	if next := updates.FindStringSubmatch(a.Body); len(next) == 0 || next[2] != "60s" || strings.Count(a.Body, "hx-get") != 1 ||
+		!strings.Contains(next[1], due.CampaignID) || strings.Contains(next[1], done.CampaignID) {
+		t.Errorf("not only the scheduled campaign is updated:\n%s", a.Body)
 	}
 	if !strings.Contains(a.Text(), "Agendada 21 Nov 2037, 13:00 Scheduled 3 –") {
 		t.Errorf("the scheduled campaign in the list:\n%s", a.Text())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -31,7 +30,7 @@ type row struct {
 	Template          string          // name of the first batch's template, "" if it no longer exists
 	content.Thumbnail                 // of the current version of the template
 	Load              bool            // the page requests the row, because its results are missing or old
-	now               time.Time       // when the row was read
+	changed           bool            // its results are missing, or older than a change of the campaign; more batches are none
 }
 
 // When returns when the campaign goes or went. Before its first message goes, that is within the sending hours.
@@ -72,27 +71,25 @@ func (r row) More() int { return r.Templates - 1 }
 type rowView struct {
 	*web.Page
 
-	Row row
-	now time.Time
+	Row    row
+	Update bool // the row replaces itself on the page
 }
 
 // View returns the row as a part of a page.
-func (r row) View(p *web.Page) rowView { return rowView{p, r, r.now} }
+func (r row) View(p *web.Page) rowView { return rowView{Page: p, Row: r} }
 
-// Every returns the interval in which the row requests itself, "" for never.
-func (v rowView) Every() string {
-	switch r := v.Row; {
+// Update returns the row as a part of an update.
+func (r row) Update(p *web.Page) rowView { return rowView{Page: p, Row: r, Update: true} }
+
+// changing returns the interval in which the row changes, 0 for never.
+func (r row) changing() time.Duration {
+	switch {
 	case r.Status == campaign.StatusSending && r.Batches <= insight.SmallCampaign && r.Unanswered == 0:
-		return written(2*fast, v.Page, v.now)
-	case r.Status == campaign.StatusSending, sendsLater(r.Status):
-		return written(slowest, v.Page, v.now)
+		return 2 * web.Often
+	case r.Status == campaign.StatusSending, sendsLater(r.Status), r.Load:
+		return web.Seldom
 	}
-	return ""
-}
-
-// Opened returns the parameter with which the row requests itself.
-func (v rowView) Opened() string {
-	return opened + "=" + strconv.FormatInt(openedAt(v.Page, v.now).Unix(), 10)
+	return 0
 }
 
 // Taps returns the rate of messages with a tapped suggestion or, without suggestions that count
@@ -132,13 +129,16 @@ func (s *Pages) rows(
 
 func (s *Pages) newRow(c campaign.Listed, standing campaign.Summary, stored insight.Results) row {
 	messages := standing.Accepted + standing.Submission.NotAccepted()
-	r := row{Listed: c, Results: stored, Messages: messages, Status: s.known(standing), Load: true, now: s.Now()}
+	r := row{Listed: c, Results: stored, Messages: messages, Status: s.known(standing), Load: true}
 	switch {
 	case stored.Current(standing, s.Now()):
 		r.Status, r.Load = stored.Status, false
 	case stored.AwaitsHours(standing, s.Now()):
 		r.Status = stored.Status
 	}
+	grown := standing
+	grown.Batches = stored.Batches
+	r.changed = !stored.Holds(grown, s.Now())
 	r.Batches, r.InWaves = standing.Batches, insight.InWavesOf(standing.Submission)
 	if r.TemplateID == "" { // the campaign was not read yet
 		r.TemplateID = standing.TemplateID
@@ -201,20 +201,14 @@ func showRow(p *web.Page, r row) error { return p.Fragment("campaigns_row_update
 
 // current returns a row of the list. It reads the campaign if its stored results are not current.
 func (s *Pages) current(ctx context.Context, id campaign.ID) (r row, err error) {
-	standings, err := s.Store.Standings(ctx, id.Tenant, []string{id.CampaignID})
+	rows, err := s.stored(ctx, id.Tenant, []string{id.CampaignID})
 	if err != nil {
 		return r, err
 	}
-	standing := standings[id.CampaignID]
-	if standing.Name == "" {
+	if len(rows) == 0 {
 		return r, campaign.ErrNotFound
 	}
-	stored, err := s.Store.Results(ctx, id.Tenant, []string{id.CampaignID})
-	if err != nil {
-		return r, err
-	}
-	r = s.newRow(campaign.Listed{ID: id, Name: standing.Name}, standing, stored[id.CampaignID])
-	if r.Load {
+	if r = rows[0]; r.Load {
 		if err := s.readRow(ctx, &r); err != nil {
 			return r, err
 		}
@@ -222,6 +216,25 @@ func (s *Pages) current(ctx context.Context, id campaign.ID) (r row, err error) 
 	t, err := s.template(ctx, r.Tenant, r.TemplateID)
 	r.show(t)
 	return r, err
+}
+
+// stored returns the rows of campaigns by their stored results, without those that do not exist.
+func (s *Pages) stored(ctx context.Context, tenant string, ids []string) (rows []row, err error) {
+	standings, err := s.Store.Standings(ctx, tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	results, err := s.Store.Results(ctx, tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if standing := standings[id]; standing.Name != "" {
+			c := campaign.Listed{ID: campaign.ID{Tenant: tenant, CampaignID: id}, Name: standing.Name}
+			rows = append(rows, s.newRow(c, standing, results[id]))
+		}
+	}
+	return rows, nil
 }
 
 // template returns a tenant's template, the zero Template if it no longer exists.

@@ -43,6 +43,7 @@ type view struct {
 	Later     bool           // there is a previous page
 	Self      string         // URL from which the page refreshes itself
 	Every     string         // refresh interval, "" for a finished campaign
+	changes   time.Duration  // the interval in which the page changes, 0 for a finished campaign
 	Changed   bool           // the status is another one than in the last update
 	Schedule  schedule       // of what waits
 	Future    time.Time      // when the next of it goes, zero if none is to go later
@@ -143,7 +144,8 @@ func (s *Pages) showWith(p *web.Page, status int, c campaign.Campaign, form wave
 	if err := s.addWaves(p, &v, form); err != nil {
 		return err
 	}
-	v.Every = v.interval(p, s.Now())
+	v.changes = v.changing(s.Now())
+	v.Every = p.Every(v.changes)
 	if err := s.complete(p, c, &v); err != nil {
 		return err
 	}
@@ -154,9 +156,9 @@ func (s *Pages) showWith(p *web.Page, status int, c campaign.Campaign, form wave
 	if v.Message, err = s.message(p, c, v.Notes); err != nil {
 		return err
 	}
-	v.Self = selfOf(p, s.Now(), v.state(), v.Message != nil && v.Message.Noted)
+	v.Self = selfOf(p, v.state(), v.Message != nil && v.Message.Noted)
 	if v.Every != "" && !v.Waves.asks() {
-		p.Refresh = 10 // seconds, for browsers without scripts
+		p.RefreshEvery(max(v.changes, 2*web.Often))
 	}
 	if len(c.Batches) > insight.SmallCampaign { // for lists without a script
 		s.reader().Keep(p.R.Context(), c.ID, insight.ResultsOf(c, s.Now().Add(-manyFor)))
@@ -167,7 +169,7 @@ func (s *Pages) showWith(p *web.Page, status int, c campaign.Campaign, form wave
 // complete adds what the rows of the campaign do not have.
 func (s *Pages) complete(p *web.Page, c campaign.Campaign, v *view) (err error) {
 	ctx, notes := p.R.Context(), !p.Partial() || p.Query(noted) != ""
-	v.Self, v.Changed, v.Details = selfOf(p, s.Now(), v.state(), notes), p.Query("was") != v.state(), p.R.URL.Query().Has("batches")
+	v.Self, v.Changed, v.Details = selfOf(p, v.state(), notes), p.Query("was") != v.state(), p.R.URL.Query().Has("batches")
 	if err := s.nameTemplates(ctx, v); err != nil {
 		return err
 	}
@@ -198,14 +200,13 @@ func (v view) state() string {
 const noted = "noted"
 
 // selfOf returns the URL from which the page updates itself.
-func selfOf(p *web.Page, now time.Time, state string, notes bool) string {
+func selfOf(p *web.Page, state string, notes bool) string {
 	q := p.R.URL.Query()
 	q.Set("was", state)
-	q.Set(opened, strconv.FormatInt(openedAt(p, now).Unix(), 10))
 	if q.Del(noted); notes {
 		q.Set(noted, "1")
 	}
-	return (&url.URL{Path: p.R.URL.Path, RawQuery: q.Encode()}).String()
+	return p.UpdateFrom((&url.URL{Path: p.R.URL.Path, RawQuery: q.Encode()}).String())
 }
 
 func newView(c campaign.Campaign, after int, now time.Time) view {

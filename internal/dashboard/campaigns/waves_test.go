@@ -436,7 +436,6 @@ func TestWaves_List(t *testing.T) {
 	says(t, "the list", reader.Get(campaigns.Path).Text(), "Natal 21/11/2037 10:00 "+state+" 9.990", "Páscoa 21/11/2037 10:00 Em envio 1.000")
 	rows := reader.Get(w.path() + "/row")
 	says(t, "the row", rows.Text(), state+" 9.990 66,7% 50% – 80 Não enviadas: 10")
-	says(t, "the row", rows.Body, `hx-trigger="every 60s"`)
 	lists := func(status string, want ...string) {
 		t.Helper()
 		if got := namesOf(reader.Get(campaigns.Path + "?status=" + status).Body); !slices.Equal(got, want) {

@@ -79,7 +79,7 @@ func (*Pages) show(p *web.Page, v page) error {
 		return p.Fragment("exports_update.html", v)
 	}
 	if v.Running > 0 {
-		p.Refresh = 5
+		p.RefreshEvery(web.Often)
 	}
 	return p.Render("exports.title", "exports.html", v)
 }

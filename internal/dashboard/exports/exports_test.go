@@ -114,6 +114,7 @@ func TestPages_Progress(t *testing.T) {
 	if got := update.Get(o.path() + "?running=1"); strings.Contains(got.Body, `role="status"`) {
 		t.Error("an update without a change of state is announced")
 	}
+	webtest.SlowsDown(t, update, page.Body)
 	o.all = o.all[:1]
 	if got := update.Get(o.path() + "?running=1"); !strings.Contains(got.Body, `role="status" hx-swap-oob="true">The file is ready to download.`) {
 		t.Errorf("the end of the export is not announced:\n%s", got.Body)

@@ -122,7 +122,7 @@ func openForm(p *web.Page, l audienceList) error {
 // listProgress shows the progress of a list. A page that waits for it goes on to the form.
 func listProgress(p *web.Page, l audienceList) error {
 	if !l.Closed() {
-		p.Refresh = refreshSeconds
+		p.RefreshEvery(web.Often)
 	}
 	switch {
 	case p.Partial() && l.Ready():

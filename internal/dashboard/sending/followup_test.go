@@ -116,6 +116,7 @@ func TestFollowUp(t *testing.T) {
 		t.Fatalf("asked: %d %s", a.Status, a.Location)
 	}
 	lacks(t, o.admin.Get(a.Location), "40%", "You can close this page")
+	webtest.SlowsDown(t, o.admin, o.admin.Get(a.Location).Body)
 	waiting := o.admin
 	waiting.Header = http.Header{"Hx-Request": {"true"}}
 	if early := waiting.Get(a.Location); early.Header.Get("Hx-Redirect") != "" {

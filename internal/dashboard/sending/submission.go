@@ -95,9 +95,6 @@ func (s *Pages) find(p *web.Page, id string) (submission.Submission, error) {
 	})
 }
 
-// refreshSeconds is the time after which browsers without scripts reload a page in progress.
-const refreshSeconds = 5
-
 func (s *Pages) show(p *web.Page, sub submission.Submission) error {
 	if sub.State == submission.StateSent || sub.State == submission.StateHolding {
 		return p.Redirect(web.CampaignPath(sub.CampaignID))
@@ -112,7 +109,7 @@ func (s *Pages) show(p *web.Page, sub submission.Submission) error {
 		return p.Redirect(pathOf(sub))
 	}
 	if sub.Working() {
-		p.Refresh = refreshSeconds
+		p.RefreshEvery(web.Often)
 	}
 	return s.render(p, http.StatusOK, sub, "")
 }

@@ -851,6 +851,15 @@ func TestSample_ForeignTemplate(t *testing.T) {
 	}
 }
 
+// A page that waits for a file slows down.
+func TestShow_WorkingSlowsDown(t *testing.T) {
+	t.Parallel()
+	for _, state := range []submission.State{submission.StateOpening, submission.StateChecking, submission.StateSending} {
+		c := newCompany(t, state)
+		webtest.SlowsDown(t, c.author, c.author.Get(path).Body)
+	}
+}
+
 // Every state has a page in both languages.
 func TestShow_States(t *testing.T) {
 	t.Parallel()

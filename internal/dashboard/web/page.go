@@ -31,7 +31,7 @@ type Page struct {
 	Data      any            // data of the page
 	Body      template.HTML  // of the layout
 	Refused   bool           // the page shows a form that was refused
-	Refresh   int            // refresh interval in seconds without scripts, 0 for none
+	Refresh   string         // of a page without scripts, see RefreshEvery; "" for none
 	Notice    string         // what the last change did, "" for nothing; shown once
 	TabCounts map[string]int // numbers of things that somebody has to finish or decide, by the path of a tab
 
@@ -364,9 +364,10 @@ func (p *Page) Stale(now string) bool {
 func (p *Page) Query(name string) string { return p.R.URL.Query().Get(name) }
 
 // With returns the page's URL with a changed parameter, or without it if value is
-// empty.
+// empty. It opens the page again, see OpenedAt.
 func (p *Page) With(name, value string) string {
 	q := p.R.URL.Query()
+	q.Del(opened)
 	if value == "" {
 		q.Del(name)
 	} else {

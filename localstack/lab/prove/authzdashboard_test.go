@@ -144,7 +144,7 @@ func (p pageRoute) withIDs(t *testing.T, about resourceIDs) (address string, fie
 	}
 	fields = url.Values{
 		"phone": {"+5511900000000"}, "template": {about.template}, "submission": {about.upload}, "batch": {about.batch}, "id": {about.template}, "webhook": {"msg_" + about.upload},
-		"at": {"2026-03-01T12:00:00Z"}, "since": {"2026-03-01T12:00"}, "keep": {"0"}, "schedule": {"2099-01-01T00:00"}, "version": {"1"},
+		"at": {"2026-03-01T12:00:00Z"}, "since": {"2026-03-01T12:00"}, "keep": {"0"}, "schedule": {"2099-01-01T00:00"}, "version": {"1"}, "ids": {about.campaign},
 	}
 	if inWaves {
 		maps.Copy(fields, url.Values{"wave": {"2"}, "reason": {"r"}, "plan": {"once"}})
@@ -188,8 +188,8 @@ func (w *authzFixture) visit(ctx context.Context, t *testing.T, method, address,
 	return w.do(t, r)
 }
 
-// changing are the parts of a page that change with time: charts and clock times.
-var changing = regexp.MustCompile(`(?s)<svg.*?</svg>|\d?\d:\d\d(:\d\d)?`)
+// changing are the parts of a page that change with time: charts, clock times, and when it was opened.
+var changing = regexp.MustCompile(`(?s)<svg.*?</svg>|\d?\d:\d\d(:\d\d)?|opened=\d+`)
 
 // ownersPages are the pages as the owner's admin sees them, but for the audit log: its export
 // writes an entry.

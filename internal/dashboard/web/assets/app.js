@@ -178,16 +178,24 @@ const quick = { duration: 150, easing: "ease-out" };
 const moving = (root) => [...(root?.querySelectorAll(".many, .number, rect[width$='%']:not(.track, .at-time)") ?? [])];
 const shownBy = (e) => e.getAttribute("width") ?? e.textContent;
 let former = [];
-addEventListener("htmx:beforeSwap", ({ detail: { target } }) => { former = [target.id, moving(target).map(shownBy)]; });
-addEventListener("htmx:afterSettle", () => {
-  const [id, values] = former, now = moving(document.getElementById(id));
+const remember = ({ target }) => former.push([target.id, moving(target).map(shownBy)]);
+addEventListener("htmx:beforeSwap", ({ detail }) => {
   former = [];
-  if (now.length !== values?.length || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-  now.forEach((e, i) => {
-    const [old, value] = [values[i], shownBy(e)];
-    if (old !== value) e.animate(e.hasAttribute("width") ? { width: [old, value] } : { opacity: [0.2, 1] }, quick);
-  });
+  remember(detail);
 });
+addEventListener("htmx:oobBeforeSwap", ({ detail }) => remember(detail)); // such as a row of a list
+addEventListener("htmx:afterSettle", () => {
+  const replaced = former;
+  former = [];
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  for (const [id, values] of replaced) {
+    const now = moving(document.getElementById(id));
+    if (now.length === values.length) now.forEach((e, i) => move(e, values[i], shownBy(e)));
+  }
+});
+function move(e, old, value) {
+  if (old !== value) e.animate(e.hasAttribute("width") ? { width: [old, value] } : { opacity: [0.2, 1] }, quick);
+}
 
 // Single keys: "/" goes to the search of the page, or to that of the campaigns, "n" to a new campaign, and "?" to the
 // help. The help switches them off for this browser.
