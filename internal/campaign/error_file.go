@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"campaign-dispatch/internal/base/random"
 )
 
 // MaxEcho is the number of characters of a rejected phone or an unknown name that answers
@@ -20,20 +18,21 @@ const MaxEcho = 100
 
 const errorFileSeparator = ','
 
+// ErrorFileBytes is the number of random bytes of which the name of an error file is made, and ErrorFileSuffix ends it.
 const (
-	errorFiles       = "errors/"
-	errorFileSuffix  = ".csv"
-	errorFileBytes   = 33
-	plainNameLetters = 43 // of a name that an earlier release made: its file's key has the name itself
+	ErrorFileBytes  = 33
+	ErrorFileSuffix = ".csv"
 )
 
-// NewErrorFileName returns a new name of an error file, which nobody can guess: 264 random bits.
-func NewErrorFileName() string { return random.Token(errorFileBytes) + errorFileSuffix }
+const (
+	errorFiles       = "errors/"
+	plainNameLetters = 43 // of 32 bytes: an earlier release made such names, and its keys have the names themselves
+)
 
 // ErrorFileKey returns the key of an error file. The name is the only secret that the file's URL has, so the key has the
 // name's SHA-256: a list of the keys opens no file.
 func ErrorFileKey(name string) string {
-	if len(name) == plainNameLetters+len(errorFileSuffix) {
+	if len(name) == plainNameLetters+len(ErrorFileSuffix) {
 		return errorFiles + name
 	}
 	sum := sha256.Sum256([]byte(name))

@@ -195,7 +195,7 @@ func (c *call) newKeys(templateVersion int) {
 		sorted:          c.req.sorted,
 		elsewhere:       c.elsewhere,
 		batchKey:        campaign.BatchKey(random.Bytes(10)),
-		errorsName:      campaign.NewErrorFileName(),
+		errorsName:      random.Token(campaign.ErrorFileBytes) + campaign.ErrorFileSuffix,
 		payloadKey:      "payloads/" + c.tenant + "/" + c.req.id() + "/" + random.Token(16),
 	}
 }

@@ -103,7 +103,7 @@ func (overdueDeliveries) Due(context.Context, int, time.Time) iter.Seq2[overdue.
 	return func(func(overdue.Item, error) bool) {}
 }
 
-func (s overdueDeliveries) DueDeliveries(ctx context.Context, _ int, _ time.Time) iter.Seq2[overdue.Item, error] {
+func (s overdueDeliveries) DueDeliveries(_ context.Context, _ int, _ time.Time) iter.Seq2[overdue.Item, error] {
 	return func(yield func(overdue.Item, error) bool) {
 		if s.left {
 			time.Sleep(2 * time.Second)

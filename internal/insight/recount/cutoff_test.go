@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -226,7 +227,7 @@ func TestRecount_LargeTenant(t *testing.T) {
 	large, others := turnOf(t, at, all)[:1], turnOf(t, at.Add(time.Minute), all)
 	synctest.Test(t, func(t *testing.T) {
 		m, lists := newMemory().books(large, campaigns), 0
-		m.tenants = append(large, others...)
+		m.tenants = slices.Concat(large, others)
 		m.before = func(ctx context.Context, kind, tenant string) error {
 			if kind == "ListCampaigns" && tenant == large[0] {
 				lists++
