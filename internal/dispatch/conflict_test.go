@@ -2,12 +2,12 @@ package dispatch_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -29,7 +29,7 @@ type conflicts struct {
 }
 
 // withConflicts lets concurrent transactions of the bench conflict.
-func (b *bench) withConflicts(tables dynamo.Tables) {
+func (b *bench) withConflicts(tables dynamo.Tables) *conflicts {
 	refused := make(chan struct{})
 	c := &conflicts{
 		RoundTripper: http.DefaultTransport, busy: map[string]bool{},
@@ -40,6 +40,7 @@ func (b *bench) withConflicts(tables dynamo.Tables) {
 	tables.Client = dynamodb.New(options)
 	b.store = dynamotest.New(tables)
 	b.Store = b.store
+	return c
 }
 
 func (c *conflicts) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -56,7 +57,7 @@ func (c *conflicts) RoundTrip(r *http.Request) (*http.Response, error) {
 		return cancelled(r, reasons), nil
 	}
 	defer c.end(rows)
-	c.first.Do(func() { c.wait(r.Context()) })
+	c.first.Do(c.wait)
 	return c.RoundTripper.RoundTrip(r)
 }
 
@@ -101,11 +102,21 @@ func (c *conflicts) begin(rows []string) (reasons []map[string]string) {
 	return nil
 }
 
-// wait returns when a transaction was cancelled, or when ctx ends.
-func (c *conflicts) wait(ctx context.Context) {
+// wait returns when a transaction was cancelled, or when none was for a minute.
+func (c *conflicts) wait() {
 	select {
 	case <-c.refused:
-	case <-ctx.Done():
+	case <-time.After(time.Minute):
+	}
+}
+
+// happened reports whether a transaction was cancelled.
+func (c *conflicts) happened() bool {
+	select {
+	case <-c.refused:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -179,7 +179,7 @@ func TestServeDispatch_ConcurrentBudget(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			b.billing(limits[0], limits[1])
-			b.withConflicts(b.store.Tables())
+			conflicts := b.withConflicts(b.store.Tables())
 			bodies := make([]string, calls)
 			for i := range bodies {
 				bodies[i] = b.body(fields{"messages": messages(11987650000+i, 1)})
@@ -190,6 +190,9 @@ func TestServeDispatch_ConcurrentBudget(t *testing.T) {
 			}
 			if diff := cmp.Diff(map[string]int{"202 ": room, "409 budget_exceeded": calls - room}, counts); diff != "" {
 				t.Errorf("answers (-want +got):\n%s", diff)
+			}
+			if !conflicts.happened() {
+				t.Error("no transactions were in progress at the same time")
 			}
 			b.wantSpending("2037-11-21", spent, spent)
 		})

@@ -228,16 +228,17 @@ func (r Results) ShownFor() time.Duration {
 // Current reports whether the results can be shown at now: they are recent, and the campaign,
 // of which s is the summary, was not extended, moved, cancelled or completed since.
 func (r Results) Current(s campaign.Summary, now time.Time) bool {
-	return now.Sub(r.At) < r.ShownFor() && r.Holds(s, now)
+	due := r.Status == campaign.StatusScheduled && !now.Before(r.First)
+	return now.Sub(r.At) < r.ShownFor() && !due && r.Holds(s, now)
 }
 
 // Holds reports whether the campaign, of which s is the summary, was not extended, moved, cancelled or completed since the
-// results were read, and its time has not come at now.
+// results were read, and its time has not come since, at now.
 func (r Results) Holds(s campaign.Summary, now time.Time) bool {
 	switch {
 	case !r.of(s):
 		return false
-	case r.Status == campaign.StatusScheduled && !now.Before(r.First):
+	case r.Status == campaign.StatusScheduled && r.At.Before(r.First) && !now.Before(r.First):
 		return false
 	case r.Status == StatusAwaitsHours && !r.Next.IsZero() && !now.Before(r.Next):
 		return false

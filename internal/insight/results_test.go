@@ -79,6 +79,20 @@ func TestResults_Current(t *testing.T) {
 	}
 }
 
+// A scheduled campaign whose first batch has gone holds until something changes: it need not be read at each update of a list.
+func TestResults_HoldsBetweenBatches(t *testing.T) {
+	t.Parallel()
+	r := settled(2)
+	r.Status, r.First, r.Last = campaign.StatusScheduled, r.At.Add(-time.Hour), r.At.Add(time.Hour)
+	half, now := campaign.Summary{Batches: 2, Completed: 1}, r.At.Add(30*time.Second)
+	if !r.Holds(half, now) || r.Current(half, now) {
+		t.Errorf("half of it has gone: holds %v, current %v", r.Holds(half, now), r.Current(half, now))
+	}
+	if r.First = r.At.Add(20 * time.Second); r.Holds(half, now) {
+		t.Error("its time has come since it was read, and it holds")
+	}
+}
+
 func TestCampaign_Results(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 15, 0, 0, 0, time.UTC)

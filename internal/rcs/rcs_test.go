@@ -306,7 +306,7 @@ func TestSend_Statuses(t *testing.T) {
 		{"not found", 404, "", &outgoing.Failure{Kind: outgoing.Permanent, Code: "unreachable"}},
 		{"method not allowed", 405, "", &outgoing.Failure{Kind: outgoing.Permanent, Code: "rejected"}},
 		{"request timeout", 408, "", &outgoing.Failure{Code: "unavailable"}},
-		{"conflict", 409, "", nil},
+		{"conflict", 409, "", &outgoing.Failure{Code: "unavailable"}},
 		{"too large", 413, "", &outgoing.Failure{Kind: outgoing.Permanent, Code: "unsupported"}},
 		{"throttled", 429, "", &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled"}},
 		{"throttled for a time", 429, "30", &outgoing.Failure{Kind: outgoing.Throttled, Code: "throttled", RetryAfter: 30 * time.Second}},

@@ -470,10 +470,10 @@ func (n *Notifier) switchOff(ctx context.Context, e delivery.Endpoint, reason st
 	n.endpoints.Drop(endpointKey{e.Tenant, e.ID})
 	if disabled {
 		metrics.Add(ctx, metrics.EndpointsOff, 1)
-		metrics.AddOf(ctx, metrics.EndpointsOff, metrics.OfEndpoint, e.ID, 1)
 		slog.ErrorContext(ctx, "endpoint disabled", "tenant", e.Tenant, "endpoint_id", e.ID, "reason", reason)
 	}
-	if notice {
+	if notice { // the alarm, too, fires once for an endpoint that its tenant enables again and again
+		metrics.AddOf(ctx, metrics.EndpointsOff, metrics.OfEndpoint, e.ID, 1)
 		n.tell(ctx, e, reason)
 	}
 	return nil

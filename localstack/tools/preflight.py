@@ -167,10 +167,12 @@ def check_topics(clients, region, environment, parameters):
         return [missing]
     if not all(arns.values()):
         raise Problem(missing)
-    return [check_topic(clients, region, arn, f"{name} of {where}") for name, arn in arns.items()]
+    copies = ["events.amazonaws.com"] if parameters.get("BackupVaultArn") else []  # EventBridge tells of those that failed
+    senders = {"PageTopicArn": ["cloudwatch.amazonaws.com"], "TicketTopicArn": ["cloudwatch.amazonaws.com", *copies]}
+    return [check_topic(clients, region, arn, senders[name], f"{name} of {where}") for name, arn in arns.items()]
 
 
-def check_topic(clients, region, arn, where):
+def check_topic(clients, region, arn, senders, where):
     """Returns a warning about a topic of alarms, or None. Raises Problem if alarms cannot reach anybody by it."""
     if arn.split(":")[3:4] != [region]:
         raise Problem(f"the alarm topic {arn} is not in {region}: change {where}")
@@ -185,25 +187,28 @@ def check_topic(clients, region, arn, where):
         raise Problem(f"the alarm topic {arn} is encrypted with alias/aws/sns, which CloudWatch cannot use: use your own key and allow CloudWatch to use it")
     if topic.get("SubscriptionsConfirmed") == "0":
         raise Problem(f"the alarm topic {arn} has no confirmed subscription, so nobody receives the alarms: subscribe and confirm, or change {where}")
-    if not lets_publish(topic.get("Policy"), account(clients)):
-        return (f"the policy of the alarm topic {arn} does not let CloudWatch publish, as far as preflight can read it: keep the statement "
-                "that SNS gives a topic at first, or allow sns:Publish to cloudwatch.amazonaws.com and events.amazonaws.com")
+    if refused := [s for s in senders if not lets_publish(topic.get("Policy"), account(clients), s)]:
+        return (f"the policy of the alarm topic {arn} does not let {' and '.join(refused)} publish, as far as preflight can read it: "
+                "add a statement that allows them sns:Publish")
     return None
 
 
-def lets_publish(policy, own):
-    """Returns whether a topic's policy has the statement that SNS writes at first, for what is of the own account, or one for CloudWatch."""
+def lets_publish(policy, own, sender):
+    """Returns whether a topic's policy lets a service of AWS publish.
+
+    The statement that SNS writes at first is for what is of the own account: it is enough for CloudWatch, and not for EventBridge."""
+    of_account = sender == "cloudwatch.amazonaws.com"
     statements = json.loads(policy)["Statement"] if policy else []
     for statement in listed(statements):
         principal = statement.get("Principal", {})
         if statement["Effect"] != "Allow" or not {"sns:publish", "sns:*", "*"} & {a.lower() for a in listed(statement.get("Action", []))}:
             continue
-        if principal != "*" and "cloudwatch.amazonaws.com" in listed(principal.get("Service", [])):
+        if principal != "*" and sender in listed(principal.get("Service", [])):
             return True
         condition = statement.get("Condition", {})
-        if (principal == "*" or "*" in listed(principal.get("AWS", []))) and (not condition or own in json.dumps(condition)):
+        if (principal == "*" or "*" in listed(principal.get("AWS", []))) and (not condition or of_account and own in json.dumps(condition)):
             return True
-    return not policy  # SNS gives each topic one
+    return of_account and not policy  # SNS gives each topic one
 
 
 def listed(value):

@@ -232,6 +232,8 @@ func project(t *testing.T, parameters []string) string {
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	const page = "PageTopicArn=arn:aws:sns:sa-east-1:123456789012:pages"
+	const policyOfSNS = `{"Statement": [{
+		"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": ["SNS:Publish", "SNS:Subscribe"], "Condition": {"StringEquals": {"AWS:SourceOwner": "123456789012"}}}]}`
 	const ticket = "TicketTopicArn=arn:aws:sns:sa-east-1:123456789012:tickets"
 	const identity = "EmailIdentityArn=arn:aws:ses:sa-east-1:123456789012:identity/example.com"
 	const sender = "EmailFrom=Campanhas <campanhas@example.com>"
@@ -379,12 +381,18 @@ func TestPreflight(t *testing.T) {
 			[]string{"encrypted with alias/aws/sns"},
 		},
 		"topic with the policy of SNS": {
-			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"Policy": `{"Statement": [{
-				"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": ["SNS:Publish", "SNS:Subscribe"], "Condition": {"StringEquals": {"AWS:SourceOwner": "123456789012"}}}]}`}},
+			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"Policy": policyOfSNS}},
 			"production",
 			complete(),
 			true,
 			[]string{"can hold"},
+		},
+		"topic with the policy of SNS, copies": {
+			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"Policy": policyOfSNS}},
+			"production",
+			[]string{page, ticket, vault},
+			true,
+			[]string{"warning: the policy of the alarm topic arn:aws:sns:sa-east-1:123456789012:tickets does not let events.amazonaws.com publish", "can hold"},
 		},
 		"topic with a policy for CloudWatch": {
 			&account{concurrency: 1000, unreserved: 1000, topic: map[string]string{"Policy": `{"Statement": {"Effect": "Allow", "Action": "sns:Publish",
@@ -405,8 +413,8 @@ func TestPreflight(t *testing.T) {
 			complete(),
 			true,
 			[]string{
-				"warning: the policy of the alarm topic arn:aws:sns:sa-east-1:123456789012:pages does not let CloudWatch publish",
-				"allow sns:Publish to cloudwatch.amazonaws.com and events.amazonaws.com", "can hold",
+				"warning: the policy of the alarm topic arn:aws:sns:sa-east-1:123456789012:pages does not let cloudwatch.amazonaws.com publish",
+				"add a statement that allows them sns:Publish", "can hold",
 			},
 		},
 		"topic without a subscription": {

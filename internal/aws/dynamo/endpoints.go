@@ -2,11 +2,13 @@ package dynamo
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"campaign-dispatch/internal/base/random"
 	"campaign-dispatch/internal/webhook/delivery"
 )
 
@@ -71,16 +73,14 @@ func (s *EndpointStore) RotateEndpoint(ctx context.Context, tenant, id, secret s
 // setOff disables an endpoint.
 const setOff = "SET offReason = :reason, offAt = :at"
 
-func (s *EndpointStore) off(reason string) Item {
-	return Item{":reason": text(reason), ":at": millis(s.Now())}
-}
+func off(reason string, at time.Time) Item { return Item{":reason": text(reason), ":at": millis(at)} }
 
 // SwitchEndpoint disables an endpoint for a reason, or enables it if the reason is empty.
 // It reports whether the endpoint exists.
 func (s *EndpointStore) SwitchEndpoint(ctx context.Context, tenant, id, offReason string) (bool, error) {
-	update, values := "REMOVE offReason, offAt", Item(nil)
+	update, values := "REMOVE offReason, offAt, offBy", Item(nil)
 	if offReason != "" {
-		update, values = setOff, s.off(offReason)
+		update, values = setOff, off(offReason, s.Now())
 	}
 	return s.write(ctx, "switch endpoint "+id, s.update(endpointKey(tenant, id), update, present, values))
 }
@@ -90,14 +90,23 @@ func (s *EndpointStore) SwitchEndpoint(ctx context.Context, tenant, id, offReaso
 func (s *EndpointStore) DisableEndpoint(
 	ctx context.Context, tenant, id, offReason string, noticeEvery time.Duration,
 ) (disabled, notice bool, err error) {
-	doing, key, on := "disable endpoint "+id, endpointKey(tenant, id), present+" AND attribute_not_exists(offReason)"
+	key, on, at := endpointKey(tenant, id), present+" AND attribute_not_exists(offReason)", s.Now()
 	first := on + " AND (attribute_not_exists(noticeAt) OR noticeAt <= :earlier)"
-	values := with(s.off(offReason), Item{":earlier": millis(s.Now().Add(-noticeEvery))})
-	if notice, err = s.write(ctx, doing, s.update(key, setOff+", noticeAt = :at", first, values)); notice || err != nil {
+	values := with(off(offReason, at), Item{":by": text(random.Hex(8))})
+	noticed := with(maps.Clone(values), Item{":earlier": millis(at.Add(-noticeEvery))})
+	if notice, err = s.disable(ctx, s.update(key, setOff+", offBy = :by, noticeAt = :at", first, noticed)); notice || err != nil {
 		return notice, notice, err
 	}
-	disabled, err = s.write(ctx, doing, s.update(key, setOff, on, s.off(offReason)))
+	disabled, err = s.disable(ctx, s.update(key, setOff+", offBy = :by", on, values))
 	return disabled, false, err
+}
+
+// disable reports whether an update has disabled an endpoint. The SDK repeats an update without a response: then the condition
+// fails, and offBy is the update's own.
+func (s *EndpointStore) disable(ctx context.Context, w types.TransactWriteItem) (bool, error) {
+	there, held, err := s.writeOrRead(ctx, "disable an endpoint", w)
+	own := held || getText(there, "offBy") == getText(w.Update.ExpressionAttributeValues, ":by")
+	return err == nil && own, err
 }
 
 // SetKinds sets the webhook event types of an endpoint, none for the default. It reports

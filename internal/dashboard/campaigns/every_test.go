@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -427,4 +428,24 @@ func TestList_IntervalOfOldTab(t *testing.T) {
 			t.Fatalf("after %v the list has %v, want every %s", step.later, next, step.every)
 		}
 	}
+}
+
+// What somebody has changed goes before rows that only wait, however many of them are due.
+func TestList_ChangedFirst(t *testing.T) {
+	t.Parallel()
+	d := newService(t)
+	changed := d.running("Natal")
+	others := make([]string, 0, pageLength-1)
+	for i := range pageLength - 1 {
+		others = append(others, d.running("Páscoa "+strconv.Itoa(i)).CampaignID)
+	}
+	part := d.admin()
+	part.Header = http.Header{"Hx-Request": {"true"}}
+	ids := strings.Join(slices.Insert(others, 11, changed.CampaignID), ",") // an update reads 12 of them
+	part.Get(campaigns.Path + "/rows?ids=" + ids)
+	d.later += 10 * time.Minute
+	d.record(changed, campaign.OutcomeRead, "", 0, 999, noon)
+	_, err := d.store.CompleteBatch(t.Context(), changed, 0, noon)
+	d.must(err)
+	says(t, "the update", part.Get(campaigns.Path+"/rows?ids="+ids).Text(), "Natal 21 Nov 2037, 10:00 Completed")
 }

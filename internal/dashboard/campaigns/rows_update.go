@@ -87,21 +87,29 @@ func waitFor(p *web.Page, rows []row) time.Duration {
 		total += r.cost()
 	}
 	wait := unfinishedOf(rows).interval(p) * time.Duration(total) / readsAnUpdate
-	if p.Interval(web.Soon) < web.Seldom {
+	if p.Interval(web.Soon) < web.Seldom { // open for less than an hour
 		return min(wait, mostWait)
 	}
 	return wait
 }
 
 // due returns the rows that an update reads: those whose campaign somebody has changed, and those whose results have waited.
-// One update reads the oldest of them.
+// One update reads the first of them: what was changed, and then the oldest.
 func due(rows []row, wait time.Duration, now time.Time) (due []*row) {
 	for i := range rows {
 		if r := &rows[i]; r.Load && (r.changed || now.Sub(r.At) >= wait) {
 			due = append(due, r)
 		}
 	}
-	slices.SortStableFunc(due, func(a, b *row) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(due, func(a, b *row) int {
+		switch {
+		case a.changed == b.changed:
+			return a.At.Compare(b.At)
+		case a.changed:
+			return -1
+		}
+		return 1
+	})
 	read := 0
 	for i, r := range due {
 		if read += r.cost(); read >= readsAnUpdate {

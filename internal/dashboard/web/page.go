@@ -378,7 +378,7 @@ func (p *Page) With(name, value string) string {
 
 // LanguageLink returns the URL of the page in the other language.
 func (p *Page) LanguageLink() string {
-	return Root + "/language/" + p.T("ui.other_language_code") + "?to=" + url.QueryEscape(p.R.URL.RequestURI())
+	return Root + "/language/" + p.T("ui.other_language_code") + "?to=" + url.QueryEscape(p.With("", ""))
 }
 
 // Explain returns the text of a refusal.

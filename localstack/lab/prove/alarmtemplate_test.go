@@ -86,9 +86,8 @@ func resourceTypes(t *testing.T) map[string]string {
 }
 
 // Each alarm fires where one of its metrics is high enough (the tests of shares have those on a share, and the test of safety nets
-// those that judge parts), is quiet where nothing
-// was measured, and has no metrics but those that AWS measures of such a resource or that the service counts. Those of silence
-// are the other way round.
+// those that judge parts), is quiet where nothing was measured, and has no metrics but those that AWS measures of such a resource
+// or that the service counts. Those of silence are the other way round.
 func TestTemplate_EveryAlarm(t *testing.T) {
 	t.Parallel()
 	types := resourceTypes(t)
