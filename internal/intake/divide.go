@@ -17,15 +17,6 @@ import (
 // short part.
 const maxWaiting = 24 << 20
 
-// waitingLine is a line that waits for its part. It has the values of the variables in the order of the columns, and no Vars:
-// a map of each line takes most of the memory.
-type waitingLine struct {
-	submission.Message
-
-	values   []string
-	repeated bool // an earlier line has its number
-}
-
 // waiting are the lines of a cell that are in no part yet. A file that is not divided has one cell.
 type waiting struct {
 	lines   []waitingLine
@@ -38,7 +29,7 @@ type waiting struct {
 
 // add adds a line. seen are the numbers of the parts.
 func (w *waiting) add(l waitingLine, seen map[uint64]struct{}) {
-	if l.repeated = repeats(l.Number, seen, w.numbers); !l.repeated {
+	if l.repeated = repeats(l.number, seen, w.numbers); !l.repeated {
 		w.kept++
 	}
 	w.lines = append(w.lines, l)
@@ -130,8 +121,7 @@ func (r *reader) take(row sheet.Row) (cell int, full bool) {
 		r.pass(row.Line, uint64(number.Number))
 		return cell, false
 	}
-	l := r.lineOf(row, number, written)
-	weight := l.weight()
+	l, weight := r.lineOf(row, number, written)
 	w.weight, r.weight = w.weight+weight, r.weight+weight
 	if row.Fault != "" {
 		w.unread = append(w.unread, leftOut(r.messageOf(l), submission.KindFaulty, row.Fault, ""))

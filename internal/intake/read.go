@@ -33,6 +33,7 @@ type reader struct {
 	out    []int               // lines of written parts whose number can have another line, in order
 
 	cells  []*waiting
+	texts  []byte // of the line that is read
 	scope  string // of the cells' buckets
 	lines  int    // read so far
 	weight int    // of all cells
@@ -120,39 +121,6 @@ func (r *reader) see(number uint64) {
 	if number != 0 {
 		r.seen[number] = struct{}{}
 	}
-}
-
-// lineOf returns a line as it waits for its part.
-func (r *reader) lineOf(row sheet.Row, number phone.Typed, written string) waitingLine {
-	l := waitingLine{Message: submission.Message{
-		Line: row.Line, Phone: number.Text, Written: written, Cell: row.ID(r.Columns.Phone), Number: uint64(number.Number),
-		UID: valueOf(row.ID(r.Columns.UID)), ANSI: row.ANSI,
-	}, values: make([]string, len(r.Columns.Values))}
-	for n, v := range r.Columns.Values {
-		l.values[n] = valueOf(row.Cell(v.Column))
-	}
-	return l
-}
-
-func (l *waitingLine) weight() int {
-	n := l.Weight()
-	for _, value := range l.values {
-		n += len(value)
-	}
-	return n
-}
-
-// messageOf returns the message of a line. Cells without a value are left out of its variables: an empty value
-// would break the greeting.
-func (r *reader) messageOf(l waitingLine) submission.Message {
-	m := l.Message
-	m.Vars = make(map[string]string, len(l.values))
-	for n, v := range r.Columns.Values {
-		if text := l.values[n]; text != "" {
-			m.Vars[v.Name] = text
-		}
-	}
-	return m
 }
 
 func valueOf(cell string) string {
