@@ -26,7 +26,7 @@ import time
 
 import uvicorn
 from ministack import app as gateway
-from ministack.core import iam_actions, iam_evaluator
+from ministack.core import iam_actions, iam_evaluator, responses
 from ministack.core.lambda_runtime import ProvidedWorker
 from ministack.services import dynamodb, lambda_svc, scheduler, sqs
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -39,6 +39,7 @@ PRINCIPAL_SECONDS = 1
 PRINCIPALS = 1000
 OUTPUT_BYTES = 1 << 16
 PARTITION_KEY = "pk"  # of each table
+RECORD = "calls-by-key.jsonl"
 QUERIED = re.compile(r"\s*[#\w]+\s*=\s*(:\w+)")  # the partition key comes first
 
 poll_streams = lambda_svc._poll_dynamodb_streams
@@ -132,9 +133,29 @@ enforce = iam_evaluator.enforce
 
 
 def enforce_with_keys(access_key, action, service, region, resource_arn="*", service_context=None):
-    if keys := getattr(resource_arn, "leading_keys", None):
+    keys = getattr(resource_arn, "leading_keys", None)
+    if keys:
         service_context = {**(service_context or {}), "dynamodb:LeadingKeys": keys}
-    return enforce(access_key, action, service, region, resource_arn, service_context)
+    refusal = enforce(access_key, action, service, region, resource_arn, service_context)
+    if keys and refusal is None:
+        record(access_key, action, resource_arn, keys)
+    return refusal
+
+
+KINDS = re.compile(r"(?:[A-Za-z]{1,12}(?:#|$))*")  # of rows: a partition key begins with them, and names a row after them
+recorded = set()
+
+
+def record(access_key, action, arn, keys):
+    """Writes once which kinds of rows a caller may use an action for, for the proof that it needs each prefix of its role."""
+    principal = iam_evaluator.resolve_principal(access_key or "", responses.get_account_id())
+    kinds = tuple(sorted({KINDS.match(key)[0] for key in keys if isinstance(key, str)}))
+    call = principal.arn, action, str(arn), kinds
+    if principal.policies is None or call in recorded:
+        return
+    recorded.add(call)
+    with open(RECORD, "a", encoding="utf-8") as file:
+        file.write(json.dumps({"caller": principal.arn, "action": action, "resource": str(arn), "keys": kinds}) + "\n")
 
 
 class Output:

@@ -146,18 +146,30 @@ func (r Rules) deleteUnits(table *string, key Item) Units {
 	return units
 }
 
-// updateUnits returns the units of an update. An update that sets an index's key deletes the row's entry
-// and writes another. A row that enters or leaves the index is counted the same, although it costs one less.
+// updateUnits returns the units of an update.
 func (r Rules) updateUnits(table *string, key Item, expression *string) Units {
 	units := r.wrote(table, "", key, kilobytes(r.RowSize(table, key)))
 	for _, index := range r.IndexKeys {
-		// Most rows of an update with if_not_exists have the key already.
-		set := strings.ReplaceAll(aws.ToString(expression), index+" = if_not_exists("+index, "")
-		if strings.Contains(set, index) {
-			units.Add(r.wrote(table, index, key, 2))
+		if entry := entryUnits(aws.ToString(expression), index); entry > 0 {
+			units.Add(r.wrote(table, index, key, entry))
 		}
 	}
 	return units
+}
+
+// entryUnits returns the units of a row's entry in an index. An update that sets the index's key deletes the entry and writes
+// another: a row that enters the index is counted the same, although it costs one less. An update that removes the key deletes
+// the entry: a row without one is counted the same, although it costs nothing.
+func entryUnits(expression, key string) float64 {
+	// Most rows of an update with if_not_exists have the key already.
+	before, _, found := strings.Cut(strings.ReplaceAll(expression, key+" = if_not_exists("+key, ""), key)
+	switch {
+	case !found:
+		return 0
+	case strings.LastIndex(before, "REMOVE ") > strings.LastIndex(before, "SET "):
+		return 1
+	}
+	return 2
 }
 
 func kilobytes(bytes int) float64 { return chunks(bytes, 1<<10) }

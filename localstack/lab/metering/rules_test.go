@@ -34,6 +34,7 @@ func TestCallsCostWhatAWSSays(t *testing.T) {
 		"in a transaction":                 {&dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{put}}, nil, Units{Writes: 4}},
 		"an update, by the whole row":      {update, nil, Units{Writes: 3}},
 		"of an index's key":                {&dynamodb.UpdateItemInput{UpdateExpression: aws.String("SET nextCheck = :b")}, nil, Units{Writes: 3, IndexWrites: 2}},
+		"away from an index":               {&dynamodb.UpdateItemInput{UpdateExpression: aws.String("SET a = :b REMOVE listAs")}, nil, Units{Writes: 3, IndexWrites: 1}},
 		"a new row of a batch":             {&dynamodb.PutItemInput{Item: Item{"pk": text, "due": text, "nextCheck": text}}, nil, Units{Writes: 1, IndexWrites: 1}},
 		"a campaign's first row":           {&dynamodb.PutItemInput{Item: Item{"pk": text, "listOf": text, "listAs": text}}, nil, Units{Writes: 1, IndexWrites: 1}},
 		"a delete of a notice":             {&dynamodb.DeleteItemInput{Key: Item{"sk": &types.AttributeValueMemberS{Value: "DELIVERY#1"}}}, nil, Units{Writes: 1, IndexWrites: 1}},

@@ -64,12 +64,16 @@ var unchecked = []string{
 }
 
 // leastPrivilege removes each statement of each role in turn and checks that AWS then denies
-// a call. Of a statement with prefixes of keys, it replaces each prefix instead. ROLES selects roles,
-// statements and prefixes: send,dashboard.ManageTeam,sweep.ExpireCampaigns.N#*.
+// a call. Of a statement with prefixes of keys, it checks for each prefix that the role has made a call, in all tests, that
+// nothing else in its policy allows. ROLES selects roles, statements and prefixes:
+// send,dashboard.ManageTeam,sweep.ExpireCampaigns.N#*. A prefix that ROLES names is replaced by one that fits nothing, and
+// AWS must deny a call.
 func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 	t.Helper()
 	binaries := compileUses(ctx, t)
 	roles, err := readRoles(ctx, env)
+	check(t, err)
+	calls, err := callsOfAllTests(ctx, roles, binaries)
 	check(t, err)
 	var needed, unused, left []string
 	for _, r := range roles {
@@ -82,6 +86,14 @@ func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 			}
 			if slices.Contains(unchecked, p.sid) {
 				left = append(left, p.name)
+				continue
+			}
+			if p.keyed && !named(p.name) {
+				if r.needs(p, calls) {
+					needed = append(needed, p.name)
+				} else {
+					unused = append(unused, p.name)
+				}
 				continue
 			}
 			refused, err := r.refusedUnder(ctx, env, p.without, binaries)
@@ -104,9 +116,11 @@ func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 
 // selected reports whether ROLES selects one of the names, or is empty.
 func selected(names ...string) bool {
-	only := os.Getenv("ROLES")
-	return only == "" || slices.ContainsFunc(strings.Split(only, ","), func(s string) bool { return slices.Contains(names, s) })
+	return os.Getenv("ROLES") == "" || slices.ContainsFunc(names, named)
 }
+
+// named reports whether ROLES has a name.
+func named(name string) bool { return slices.Contains(strings.Split(os.Getenv("ROLES"), ","), name) }
 
 // compileUses compiles the tests once, and returns their binaries.
 func compileUses(ctx context.Context, t *testing.T) (binaries []string) {
@@ -138,6 +152,7 @@ type policy struct {
 // permission is a statement of a role, or a prefix of keys in one.
 type permission struct {
 	sid, name string
+	keyed     bool   // whether it is a prefix
 	without   policy // the role's policy less the permission
 }
 
@@ -147,10 +162,10 @@ func (r role) permissions() (all []permission) {
 		name := r.function + "." + sid
 		prefixes := leadingKeys(s)
 		for _, prefix := range prefixes {
-			all = append(all, permission{sid, name + "." + prefix, r.policy.withoutPrefix(i, prefix)})
+			all = append(all, permission{sid, name + "." + prefix, true, r.policy.withoutPrefix(i, prefix)})
 		}
 		if len(prefixes) == 0 {
-			all = append(all, permission{sid, name, r.policy.withoutStatement(i)})
+			all = append(all, permission{sid, name, false, r.policy.withoutStatement(i)})
 		}
 	}
 	return all
@@ -269,10 +284,7 @@ func (r role) refusedUnder(ctx context.Context, env stackenv.Env, other policy, 
 	go func() {
 		defer close(done)
 		for _, binary := range binaries {
-			cmd := exec.CommandContext(ctx, binary, "-test.run", "^("+uses[r.function]+")$", "-test.parallel", "4")
-			cmd.Dir = filepath.Join("localstack", filepath.Base(binary))
-			cmd.Env = slices.Concat(os.Environ(), []string{stackenv.Variable + "=" + absolute(os.Getenv(stackenv.Variable))}, largeSizes)
-			_ = cmd.Run() // what they say does not matter: the log does
+			runTests(ctx, binary, "^("+uses[r.function]+")$")
 		}
 	}()
 	defer func() { cancel(); <-done }()
@@ -286,6 +298,14 @@ func (r role) refusedUnder(ctx context.Context, env stackenv.Env, other policy, 
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
+}
+
+// runTests runs tests on the stack. What they say does not matter: what AWS has refused or allowed does.
+func runTests(ctx context.Context, binary, pattern string) {
+	cmd := exec.CommandContext(ctx, binary, "-test.run", pattern, "-test.parallel", "4")
+	cmd.Dir = filepath.Join("localstack", filepath.Base(binary))
+	cmd.Env = slices.Concat(os.Environ(), []string{stackenv.Variable + "=" + absolute(os.Getenv(stackenv.Variable))}, largeSizes)
+	_ = cmd.Run()
 }
 
 // discardSubmissions discards the submissions that tests without a statement have left unfinished. A

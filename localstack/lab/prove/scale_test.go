@@ -90,7 +90,7 @@ func tolerated(model, metered, units float64) bool {
 // of which reads rows that it caches, and how many frames a call of send gets. Calls race for
 // the HEAD of a batch and the RATE of an agent: the loser repeats the call.
 var (
-	keptRows    = []string{"", "AGENT", "TENANT", "ENDPOINT", "CIRCUIT", "CURRENT", "V", "BATCH"}
+	keptRows    = []string{"", "AGENT", "TENANT", "ENDPOINT", "CIRCUIT", "CURRENT", "V", "BATCH", "PAUSE"}
 	racedRows   = []string{"HEAD", "LOG", "RATE"}
 	keptReads   = 40.0
 	racedWrites = 20.0

@@ -1,0 +1,110 @@
+package prove
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"campaign-dispatch/localstack/stackenv"
+)
+
+// callByKey is a call that AWS has allowed to a caller, with the kinds of the rows whose partition keys it named. The emulator
+// records each of them once.
+type callByKey struct {
+	Caller   string   `json:"caller"` // ARN of a session of a role
+	Action   string   `json:"action"`
+	Resource string   `json:"resource"`
+	Keys     []string `json:"keys"`
+}
+
+// callsOfAllTests returns the calls that the roles make in all tests, nil if no prefix of theirs is looked at.
+func callsOfAllTests(ctx context.Context, roles []role, binaries []string) ([]callByKey, error) {
+	keyed := func(r role) bool {
+		return slices.ContainsFunc(r.permissions(), func(p permission) bool {
+			return p.keyed && selected(r.function, r.function+"."+p.sid) && !named(p.name)
+		})
+	}
+	if !slices.ContainsFunc(roles, keyed) {
+		return nil, nil
+	}
+	for _, binary := range binaries {
+		runTests(ctx, binary, ".")
+	}
+	return recordedCalls()
+}
+
+// recordedCalls returns the calls since the emulator was started.
+func recordedCalls() (all []callByKey, err error) {
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(absolute(os.Getenv(stackenv.Variable))), "state", "aws", "calls-by-key.jsonl"))
+	if err != nil {
+		return nil, fmt.Errorf("read the recorded calls: %w", err)
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		var c callByKey
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			return nil, fmt.Errorf("read a recorded call: %w", err)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// needs reports whether the role has made a call that it could not make without a permission.
+func (r role) needs(p permission, calls []callByKey) bool {
+	for _, c := range calls {
+		if strings.Contains(c.Caller, "/"+r.name+"/") && r.policy.allows(c) && !p.without.allows(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// allows reports whether a statement allows a call. Of the conditions it knows the one on partition keys, and statements on
+// rows have no other.
+func (p policy) allows(c callByKey) bool {
+	for _, s := range p.Statement {
+		if fits(s["Action"], c.Action) && fits(s["Resource"], c.Resource) && fitAll(leadingKeys(s), c.Keys) {
+			return true
+		}
+	}
+	return false
+}
+
+// fitAll reports whether each key fits one of the patterns. Without patterns all do.
+func fitAll(patterns, keys []string) bool {
+	for _, key := range keys {
+		if len(patterns) > 0 && !fits(patterns, key) {
+			return false
+		}
+	}
+	return true
+}
+
+// fits reports whether a value fits a pattern of a policy, which may be a list of them.
+func fits(patterns any, value string) bool {
+	switch p := patterns.(type) {
+	case string:
+		whole := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(p))
+		return regexp.MustCompile("^" + whole + "$").MatchString(value)
+	case []string:
+		for _, one := range p {
+			if fits(one, value) {
+				return true
+			}
+		}
+	case []any:
+		for _, one := range p {
+			if fits(one, value) {
+				return true
+			}
+		}
+	}
+	return false
+}
