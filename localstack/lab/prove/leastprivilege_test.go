@@ -73,9 +73,8 @@ func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 	binaries := compileUses(ctx, t)
 	roles, err := readRoles(ctx, env)
 	check(t, err)
-	calls, err := callsOfAllTests(ctx, roles, binaries)
-	check(t, err)
 	var needed, unused, left []string
+	var keyed []keyedPermission
 	for _, r := range roles {
 		if seconds, ok := timeouts[r.function]; ok {
 			reconfigure(ctx, t, env, functionName(env, r.function), func(to *lambda.UpdateFunctionConfigurationInput) { to.Timeout = &seconds })
@@ -89,14 +88,7 @@ func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 				continue
 			}
 			if p.keyed && !named(p.name) {
-				switch {
-				case r.needs(p, calls):
-					needed = append(needed, p.name)
-				case isUnreached(p.name):
-					left = append(left, p.name)
-				default:
-					unused = append(unused, p.name)
-				}
+				keyed = append(keyed, keyedPermission{r, p})
 				continue
 			}
 			refused, err := r.refusedUnder(ctx, env, p.without, binaries)
@@ -109,6 +101,18 @@ func leastPrivilege(ctx context.Context, t *testing.T, env stackenv.Env) {
 				unused = append(unused, p.name)
 			}
 			t.Logf("without %s: refused %v", p.name, refused)
+		}
+	}
+	calls, err := callsOfAllTests(ctx, keyed, binaries)
+	check(t, err)
+	for _, k := range keyed {
+		switch {
+		case k.role.needs(k.permission, calls):
+			needed = append(needed, k.name)
+		case isUnreached(k.name):
+			left = append(left, k.name)
+		default:
+			unused = append(unused, k.name)
 		}
 	}
 	record(t, len(unused) == 0 && len(needed) > 0,
