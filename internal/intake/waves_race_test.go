@@ -58,13 +58,14 @@ func (r *rival) eraseLast() {
 	}
 	messages, people, err := submission.DecodePart(file)
 	r.must(err)
-	r.must(r.blobs.Put(r.t.Context(), key, submission.EncodePart(messages[:len(messages)-1], people), "application/x-ndjson"))
+	left := messages[:max(0, len(messages)-1)]
+	r.must(r.blobs.Put(r.t.Context(), key, submission.EncodePart(left, people), "application/x-ndjson"))
 }
 
 // addBatch adds a batch of the API with the first person of the last part.
 func (r *rival) addBatch() {
 	messages, _, err := r.part(r.shown.PartKey(r.shown.Check.Parts))
-	if err == nil {
+	if err == nil && len(messages) > 0 { // a part of one person can be erased meanwhile
 		_ = r.reach(r.shown, "api", messages[0].Phone)
 	}
 }
