@@ -69,7 +69,7 @@ func (s *Pages) updated(p *web.Page) (u rowsUpdate, err error) {
 	}
 	group, reading := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
-	for _, r := range due(rows, waitFor(p, rows), s.Now()) {
+	for _, r := range due(rows, waitFor(p, rows, s.Now()), s.Now()) {
 		group.Go(func() error { return s.readRow(reading, r) })
 	}
 	if err := group.Wait(); err != nil {
@@ -81,13 +81,13 @@ func (s *Pages) updated(p *web.Page) (u rowsUpdate, err error) {
 }
 
 // waitFor returns the time after which results are read again, so that all rows together cost readsAnUpdate.
-func waitFor(p *web.Page, rows []row) time.Duration {
+func waitFor(p *web.Page, rows []row, now time.Time) time.Duration {
 	total := 0
 	for _, r := range rows {
 		total += r.cost()
 	}
 	wait := unfinishedOf(rows).interval(p) * time.Duration(total) / readsAnUpdate
-	if p.Interval(web.Soon) < web.Seldom { // open for less than an hour
+	if now.Sub(p.OpenedAt()) < web.SeldomAfter {
 		return min(wait, mostWait)
 	}
 	return wait

@@ -69,22 +69,26 @@ func (r *Recounter) load(ctx context.Context) (*queue, error) {
 			q = &queue{}
 		}
 	}
-	if b := q.Begun; b != nil && (len(q.Left) == 0 || q.Left[0] != b.Tenant || r.isOld(ctx, b)) {
+	kept := len(q.Aside)
+	q.Aside = slices.DeleteFunc(q.Aside, r.isOld)
+	unfinished := kept - len(q.Aside)
+	switch b := q.Begun; {
+	case b == nil:
+	case len(q.Left) == 0, q.Left[0] != b.Tenant:
 		q.Begun, q.Calls = nil, 0
+	case r.isOld(b):
+		q.Begun, q.Calls = nil, 0
+		unfinished++
 	}
-	q.Aside = slices.DeleteFunc(q.Aside, func(p *progress) bool { return r.isOld(ctx, p) })
+	if unfinished > 0 {
+		metrics.Add(ctx, metrics.RecountFailed, unfinished)
+	}
 	q.version, q.stored = version, q.place()
 	return q, nil
 }
 
-// isOld reports whether progress is from an earlier turn of its tenant, which then was not finished, and counts it.
-func (r *Recounter) isOld(ctx context.Context, p *progress) bool {
-	old := r.Now().Sub(p.Began) >= every*time.Minute
-	if old {
-		metrics.Add(ctx, metrics.RecountFailed, 1)
-	}
-	return old
-}
+// isOld reports whether progress is from an earlier turn of its tenant, which then was not finished.
+func (r *Recounter) isOld(p *progress) bool { return r.Now().Sub(p.Began) >= every*time.Minute }
 
 // add adds the tenants whose turn it is. The tenant that was begun stays the first one for maxCalls calls. The others start at
 // a random one, so that none is always the last if there is too little time for all. Those that were set aside are the last.

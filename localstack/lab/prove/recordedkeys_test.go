@@ -98,12 +98,9 @@ func recordedCalls() (all []callByKey, err error) {
 
 // needs reports whether the role has made a call that it could not make without a permission.
 func (r role) needs(p permission, calls []callByKey) bool {
-	for _, c := range calls {
-		if strings.Contains(c.Caller, "/"+r.name+"/") && r.policy.allows(c) && !p.without.allows(c) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(calls, func(c callByKey) bool {
+		return strings.Contains(c.Caller, "/"+r.name+"/") && r.policy.allows(c) && !p.without.allows(c)
+	})
 }
 
 // allows reports whether a statement allows a call. Of the conditions it knows the one on partition keys, and statements on
@@ -120,7 +117,7 @@ func (p policy) allows(c callByKey) bool {
 // fitAll reports whether each key fits one of the patterns. Without patterns all do.
 func fitAll(patterns, keys []string) bool {
 	for _, key := range keys {
-		if len(patterns) > 0 && !fits(patterns, key) {
+		if len(patterns) > 0 && !slices.ContainsFunc(patterns, func(p string) bool { return fits(p, key) }) {
 			return false
 		}
 	}
@@ -133,18 +130,8 @@ func fits(patterns any, value string) bool {
 	case string:
 		whole := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(p))
 		return regexp.MustCompile("^" + whole + "$").MatchString(value)
-	case []string:
-		for _, one := range p {
-			if fits(one, value) {
-				return true
-			}
-		}
 	case []any:
-		for _, one := range p {
-			if fits(one, value) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(p, func(one any) bool { return fits(one, value) })
 	}
 	return false
 }
